@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs gallery test check test-journeys test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio harnesses lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio trackers harnesses lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -45,6 +45,11 @@ package: $(VENV)/dev.installed
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m build --no-isolation --outdir dist packages/eyetest-world
 	$(BIN)/pytest -m "slow or not slow" -s tests/test_distributions.py
+
+# Both distributions, the site, an SBOM, checksums and the signed section of the changelog, in build/release (tools/release.py).
+# KEY=~/.ssh/id_ed25519 signs with ssh-keygen; DRY=--dry-run takes the section that is not released yet.
+release: $(VENV)/dev.installed
+	$(BIN)/python -m tools.release --to build/release $(DRY) $(if $(KEY),--key $(KEY))
 
 speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py
@@ -112,6 +117,14 @@ label-studio: .venv-label-studio/installed
 .venv-label-studio/installed: tests/studio/exchange/label-studio.txt
 	$(PYTHON) -m venv .venv-label-studio
 	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# Real trackers with a server of MLflow, in an environment of their own, for slow tests; they are skipped without it.
+trackers: .venv-trackers/installed
+
+.venv-trackers/installed: tests/commands/trackers.txt
+	$(PYTHON) -m venv .venv-trackers
+	.venv-trackers/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
 	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.

@@ -93,18 +93,22 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
     return build(WORLD, tmp_path_factory.mktemp("dist-world"))
 
 
-@pytest.fixture(scope="module")
-def borrowing(core: Distributions, world: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Both wheels in an environment of its own, with the packages that are here behind it."""
-    folder = tmp_path_factory.mktemp("borrowing")
+def borrow(folder: Path, *wheels: Path) -> Environment:
+    """Wheels in a new environment, with the packages that are here behind it."""
     venv.create(folder / "env", with_pip=False, symlinks=True)
     paths = {"base": str(folder / "env"), "platbase": str(folder / "env")}
     site = Path(sysconfig.get_path("purelib", scheme="venv", vars=paths))
     (site / "borrowed.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "env/bin/python"), "--quiet"]
     install = [*pip, "install", "--no-deps", "--no-index", "--no-compile", "--ignore-installed"]
-    subprocess.run([*install, str(core.wheel), str(world.wheel)], check=True)
+    subprocess.run([*install, *map(str, wheels)], check=True)
     return Environment(folder / "env/bin", folder)
+
+
+@pytest.fixture(scope="module")
+def borrowing(core: Distributions, world: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Both wheels in an environment of its own."""
+    return borrow(tmp_path_factory.mktemp("borrowing"), core.wheel, world.wheel)
 
 
 def test_a_wheel_holds_its_package_and_its_licences_and_nothing_else(

@@ -108,7 +108,8 @@ def name_folder(folder: str, name: str) -> None:
 def as_named(text: str) -> str:
     """A text with folders as users named them; the location of a mirror on this disk is not shown."""
     for folder, name in _names.items():
-        text = text.replace(f"{folder}/", f"{name}/")
+        if folder in text:
+            text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name.replace("\\", r"\\"), text)
     return text
 
 
@@ -175,8 +176,8 @@ def counted(number: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as text: ``31 %``, ``4.2 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+    """A share as text: ``31.0 %``, ``4.2 %``."""
+    return f"{100 * share:.1f} %"
 
 
 def listed(names: Iterable[str], most: int = 3) -> str:

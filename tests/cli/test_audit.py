@@ -12,7 +12,6 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Verdict, columns
 from tests.conftest import ROOT
-from tests.runs.conftest import Eyetest
 from tests.support.command import run
 from tests.support.drawn import draw_benchmark
 
@@ -177,22 +176,3 @@ def test_letters_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
     for item in repaired:
         assert {choice.text for choice in item.choices} == {f"{word} {item.id}" for word in ("cat", "sheep", "cow")}
         assert item.choices[item.gold[0]].text == f"cat {item.id}"
-
-
-def test_what_was_moved_is_not_told_by_its_spelling(
-    tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Options that bring their letters, golds that crowd at A: a copy must not keep the letters."""
-    monkeypatch.chdir(tmp_path)
-    animals = ("cat", "dog", "sheep", "horse", "cow", "pig", "hen", "duck")
-    rows = ["index\tquestion\tA\tB\tC\tD\tanswer"]
-    for number in range(160):
-        options = [f"{mark}. {animals[(number + 3 * place) % 8]}" for place, mark in enumerate("ABCD")]
-        rows.append("\t".join((str(number), f"Which animal stands at place {number}?", *options, "A")))
-    (tmp_path / "b.tsv").write_text("\n".join(rows) + "\n")
-    eyetest("audit", "b.tsv", "--fix", "fixed").fine()
-    eyetest("export", "fixed", "--format", "vlmevalkit", "--to", "out.tsv").fine()
-    cells = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()[1:]]
-    golds = {row[-1].strip('"') for row in cells}
-    assert len(golds) > 1, "golds were spread"
-    assert not any("A. " in cell for row in cells for cell in row)

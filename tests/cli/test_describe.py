@@ -44,6 +44,7 @@ def descriptions(folder: Path) -> dict[str, str]:
 
 
 def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
+    """And the describer never sees the question."""
     said = eyetest(*command(describer)).fine()
     found = descriptions(here)
     assert found["one"].startswith("1 images: ")
@@ -59,10 +60,6 @@ def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint, eye
     for item in new:
         for image in item.images:
             assert new.images.path(image).exists()
-
-
-def test_the_describer_never_sees_the_question(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    eyetest(*command(describer)).fine()
     for attempt in describer.attempts:
         sent = json.dumps(attempt.body)
         assert not [word for word in ("zebra", "quagga", "animal", "beast", "differs", "Which") if word in sent]

@@ -142,34 +142,26 @@ def test_more_samples_ask_only_those_that_are_new(tmp_path: Path, endpoint: Endp
     assert len(Run(tmp_path / "r").plan()) == 40, "what was planned once stays in the plan"
 
 
-def test_another_modality_asks_only_what_is_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 8)
+def test_another_modality_model_or_setting_asks_only_what_is_new(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 5)
     assert nursery.run(*ask(endpoint)).code == 0
     assert all(attempt.images for attempt in endpoint.attempts)
     endpoint.forget()
     assert nursery.run(*ask(endpoint, "--condition", "image,no-image")).code == 0
-    assert endpoint.sent.total() == 8
+    assert endpoint.sent.total() == 5
     assert not any(attempt.images for attempt in endpoint.attempts)
     groups = json.loads(nursery.run("show", "r", "--output", "json").stdout)["groups"]
-    assert [(g["modality"], g["planned"], g["answered"]) for g in groups] == [("image", 8, 8), ("no-image", 8, 8)]
-
-
-def test_another_model_in_the_same_folder(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 5)
-    assert nursery.run(*ask(endpoint)).code == 0
+    assert [(g["modality"], g["planned"], g["answered"]) for g in groups] == [("image", 5, 5), ("no-image", 5, 5)]
     assert nursery.run("run", "b", "--models", endpoint.models("other"), "--to", "r").code == 0
     assert endpoint.sent.total() == 10, "the same endpoint under another name is another model"
     assert sorted(manifest(tmp_path / "r")["models"]) == ["m", "other"]
-    assert Counter(Run(tmp_path / "r").plan().column("model").to_pylist()) == {"m": 5, "other": 5}
-
-
-def test_a_changed_setting_is_a_new_question(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 5)
-    assert nursery.run(*ask(endpoint)).code == 0
-    assert nursery.run(*ask(endpoint, "--max-tokens", 9)).code == 0
-    assert nursery.run(*ask(endpoint, "--max-tokens", 9)).code == 0
-    assert endpoint.sent.total() == 10
-    assert Counter(attempt.body["max_tokens"] for attempt in endpoint.attempts) == {512: 5, 9: 5}
+    assert Counter(Run(tmp_path / "r").plan().column("model").to_pylist()) == {"m": 10, "other": 5}
+    for _ in range(2):
+        assert nursery.run(*ask(endpoint, "--max-tokens", 9)).code == 0
+    assert endpoint.sent.total() == 15
+    assert Counter(attempt.body["max_tokens"] for attempt in endpoint.attempts) == {512: 10, 9: 5}
 
 
 def test_limit_and_item(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -246,10 +238,7 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
             "no model 'tow' in this run; did you mean \"two\"?",
         ),
         (("--to", "r", "--model", "scripted:", "--samples", "0"), "--samples: found 0, expected 1 or more"),
-        (
-            ("--to", "r", "--model", "scripted:", "--budget", "coins=3"),
-            "--budget: no limit 'coins'; did you mean",
-        ),
+        (("--to", "r", "--model", "scripted:", "--budget", "coins=3"), "--budget: no limit 'coins'; did you mean"),
         (("--to", "r", "--describe", "scripted:", "--limit", "3"), "--limit: not with --describe"),
         (("--to", "r", "--model", "scripted:", "--overwrite"), "--overwrite: a run is continued, never replaced"),
     ],

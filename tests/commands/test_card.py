@@ -21,7 +21,6 @@ from tests.support.command import call_narrowly
 
 pytestmark = pytest.mark.journey
 
-REFINE = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
 CARD = ("README.md", "croissant.json")
 
 
@@ -129,22 +128,6 @@ def test_any_benchmark_and_any_folder(refined: Path, eyetest: Eyetest) -> None:
         assert reported in eyetest("export", *words, "--format", "card").refused()
 
 
-def test_what_a_person_wrote_is_not_replaced(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*REFINE, "--to", "d").fine()
-    readme = here / "d/benchmark/README.md"
-    mine = readme.read_text().replace("# small-refined", "# My small benchmark")
-    readme.write_text(mine)
-    assert "was written or changed by a person" in eyetest("export", "d", "--format", "card").refused()
-    (here / "models.yaml").write_text("not: [models")
-    assert "README.md" in eyetest(*REFINE, "--to", "d").refused(), "before anything else is looked at"
-    assert readme.read_text() == mine
-    eyetest("export", "d", "--overwrite", "--format", "card").fine()
-    assert "# My small" not in readme.read_text()
-    (here / "b/README.md").write_text("mine")
-    assert "b/README.md was written or changed by a person" in eyetest("export", "b", "--format", "card").refused()
-    assert not (here / "b/croissant.json").exists()
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_exports_that_are_uploaded_carry_it(refined: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
@@ -153,7 +136,7 @@ def test_exports_that_are_uploaded_carry_it(refined: Path, eyetest: Eyetest, mon
     for overwrite in ((), ("--overwrite",)):
         eyetest("export", "early/benchmark", "--format", "lmms-eval", "--to", "lmms-eval", *overwrite).fine()
     assert front(refined / "lmms-eval")["license"] == "mit"
-    assert "croissant" not in (refined / "lmms-eval/README.md").read_text()
+    assert (refined / "lmms-eval/croissant.json").is_file()
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", refined / "cache")
     loaded = datasets.load_dataset(str(refined / "lmms-eval"), split="test")

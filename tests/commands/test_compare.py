@@ -59,13 +59,7 @@ def test_many_models_are_ranked_and_few_get_a_sentence_for_each_pair(run: str, e
     assert third.endswith("points apart at 80 % power")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("r", "--model", "beta,alpha"),
-        ("--model", "beta", "r", "-m", "alpha"),
-    ],
-)
+@pytest.mark.parametrize("words", [("r", "--model", "beta,alpha"), ("--model", "beta", "r", "-m", "alpha")])
 def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tuple[str, ...]) -> None:
     (pair,) = found(eyetest, *words)["pairs"]
     assert (pair["a"], pair["b"], pair["p"]) == ("alpha", "beta", pair["p_adjusted"])

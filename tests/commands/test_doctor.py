@@ -52,11 +52,7 @@ def checks(*words: object) -> list[dict[str, str]]:
 def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoint) -> None:
     write_yaml(here / "m.yaml", {"mine": f"openai:seer@{server.url}", "there": "scripted:right=1"})
     lines = checks("--models", "m.yaml")
-    assert [(line["name"], line["state"]) for line in lines] == [
-        ("mine", "note"),
-        ("mine", "ok"),
-        ("there", "ok"),
-    ]
+    assert [(line["name"], line["state"]) for line in lines] == [("mine", "note"), ("mine", "ok"), ("there", "ok")]
     assert lines[0]["found"].startswith("key: EYETEST_API_KEY is not set")
     assert {attempt.path for attempt in server.attempts} == {"/v1/models"}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.conftest import Eyetest
-from tests.runs.written import answers, jsonl, separated, xlsx
+from tests.runs.written import answers, jsonl, separated
 from tests.support.drawn import draw_benchmark
 
 
@@ -15,23 +15,6 @@ def test_usual_columns(tmp_path: Path, eyetest: Eyetest, item: str, reply: str) 
     path = separated(tmp_path / "a.csv", [item, "model", reply], ["1", "m", "A"], ["2", "m", "B"])
     assert "2 answers of 1 model" in eyetest("import", path, "--to", tmp_path / "run").fine()
     assert [(one.item, one.text) for one in answers(tmp_path / "run")] == [("1", "A"), ("2", "B")]
-
-
-def test_files_of_tools(tmp_path: Path, eyetest: Eyetest) -> None:
-    vlmevalkit = xlsx(
-        tmp_path / "v.xlsx",
-        ["index", "question", "A", "B", "answer", "prediction"],
-        [1, "Which?", "x", "y", "A", "B"],
-    )
-    done = eyetest("import", vlmevalkit, "--to", tmp_path / "v", "--model", "m")
-    assert "1 answer of 1 model" in done.fine()
-    reported = eyetest("import", vlmevalkit, "--to", tmp_path / "w").refused()
-    assert "no column for the model: --model NAME or --map model=COLUMN" in reported
-    log = jsonl(
-        tmp_path / "l.jsonl", {"doc_id": 0, "doc": {}, "target": "A", "resps": [["A"]], "filtered_resps": ["A"]}
-    )
-    eyetest("import", log, "--to", tmp_path / "l", "--model", "m").fine()
-    assert [one.text for one in answers(tmp_path / "l")] == ["A"]
 
 
 @pytest.mark.parametrize(

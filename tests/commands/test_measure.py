@@ -15,12 +15,8 @@ from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
+REPLIES = {("eye", "image"): "BBBA", ("eye", "no-image"): "BAAA", ("text", "no-image"): "ABAA"}
 """The gold is B throughout."""
-REPLIES = {
-    ("eye", "image"): "BBBA",
-    ("eye", "no-image"): "BAAA",
-    ("text", "no-image"): "ABAA",
-}
 
 
 def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:

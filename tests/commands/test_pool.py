@@ -47,11 +47,7 @@ def test_from_two_benchmarks_to_a_refinement(
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (("gone",), "gone does not exist"),
-        (("a=gone",), "gone does not exist"),
-    ],
+    ("words", "line"), [(("gone",), "gone does not exist"), (("a=gone",), "gone does not exist")]
 )
 def test_bad_input_gets_one_line(
     tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str

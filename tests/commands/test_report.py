@@ -26,8 +26,6 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-"""Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
-"""The others; a part of figures that are about weighed choices is not spoken of where there are none."""
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
 OF_MANY_MODELS = {"items", "correlation"}
 DRAWN = {
@@ -86,12 +84,7 @@ def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     assert "item-rest correlations mislead with fewer than 8 models (4 here)" in words
     assert page.index('id="board"') < page.index('class="plot"'), "the leaderboard is on the first screen"
     assert "60 items · 4 models · scores with the image, direct answer" in words
-    for reported in (
-        "The best with the image is alpha, ",
-        "the image adds",
-        "Leakage ",
-        "blind answers right, p =",
-    ):
+    for reported in ("The best with the image is alpha, ", "the image adds", "Leakage ", "blind answers right, p ="):
         assert reported in words, reported
 
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import fsspec
 import polars as pl
 import pytest
+import yaml
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, export_benchmark
 from eyetest.records.recipe import Suite, SuiteBenchmark
 from tests.docs import pages
 from tests.docs.pages import blocks, commands, run_page, smaller, text_of
 from tests.store.conftest import _server as _server
 from tests.store.conftest import s3 as s3
+from tests.store.hub_server import TOKEN, Repo, stand_in
 from tests.support.command import call
 from tools.size import hand_written
 
@@ -26,8 +28,16 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "reform.md": pages.fill_for_reform,
     "suite.md": pages.fill_for_suite,
 }
-APART = {"distributed.md", "redo-lime.md", "redo-mmmu-pro.md", "redo-mmstar.md", "redo-reform-eval.md"}
-"""Pages whose commands need a bucket, or real data: tests of their own run them."""
+APART = {
+    "distributed.md",
+    "hub.md",
+    "redo-lime.md",
+    "redo-mmmu-pro.md",
+    "redo-mmstar.md",
+    "redo-reform-eval.md",
+    "trackers.md",
+}
+"""Pages whose commands need a bucket, a hub, a tracker or real data: tests of their own run them."""
 RUN = [page.name for page in hand_written() if commands(page.name) and page.name not in APART]
 
 
@@ -62,6 +72,27 @@ def test_a_bucket_and_many_machines(here: Path, s3: str) -> None:
     run_page("distributed.md", locally)
     assert fsspec.filesystem("s3").exists(f"{s3}/pages/my-vlm.html")
     assert len(Benchmark(here / "merged/benchmark")) == pages.ITEMS
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_hub(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    paths = {"art": "art/a.parquet", "law": "law/l.tsv"}
+    splits = [{"config_name": name, "data_files": [{"split": "validation", "path": paths[name]}]} for name in paths]
+    export_benchmark(Benchmark(here / "mybench"), "parquet", here / "a.parquet")
+    files = {"art/a.parquet": (here / "a.parquet").read_bytes(), "law/l.tsv": (here / "mybench.tsv").read_bytes()}
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with stand_in() as hub:
+        hub.repos["lab/exam"] = Repo(
+            files | {"README.md": f"---\n{yaml.safe_dump({'configs': splits})}---\n".encode()}
+        )
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, hub.address)
+        here_alone = {"ENDPOINT": hub.address, "HUGGINGFACE_CO_URL_TEMPLATE": template, "HF_HUB_DISABLE_XET": True}
+        for name, value in {**here_alone, "HF_HUB_CACHE": str(here / "hf")}.items():
+            monkeypatch.setattr(constants, name, value)
+        run_page("hub.md")
+        assert "data/test.parquet" in hub.repos["lab/law"].files
 
 
 def test_python_of_pages(here: Path) -> None:

@@ -82,7 +82,6 @@ def test_the_test_is_stuart_and_maxwells(seed: int) -> None:
 
 
 CIRCULAR = MEASURES["circular"]
-VALUES = ("circular", "plain", "difference", "n")
 
 
 def turned(item: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
@@ -90,35 +89,24 @@ def turned(item: str, scores: list[float | None], **more: Any) -> list[dict[str,
     return [{"item": item, "order": order, "score": score, **more} for order, score in enumerate(scores)]
 
 
-def test_right_in_every_order() -> None:
-    rows = [*turned("1", [1, 1, 1, 1]), *turned("2", [1, 1, 1, 0]), *turned("3", [0, 0, 0, 0])]
-    found = CIRCULAR.measure(results(rows), Settings()).table
-    assert found.select(VALUES).row(0) == pytest.approx((1 / 3, 1.75 / 3, (1 - 1.75) / 3, 3))
-    assert found.row(0, named=True)["difference_low"] < -0.25 < found.row(0, named=True)["difference_high"]
-
-
-def test_rotated_copies_are_one_item() -> None:
-    items = [{"item": name, "group": name[0], "cluster": name[0]} for name in ("a1", "a2", "b1", "b2")]
-    scores = {"a1": 1.0, "a2": 1.0, "b1": 1.0, "b2": 0.0}
-    found = CIRCULAR.measure(results([{"item": item, "score": s} for item, s in scores.items()], items), Settings())
-    assert found.table.select(VALUES).row(0) == (0.5, 0.75, -0.25, 2)
-
-
-def test_copies_in_several_orders_all_have_to_be_right() -> None:
-    items = [{"item": name, "group": "a"} for name in ("a1", "a2")]
-    found = CIRCULAR.measure(results([*turned("a1", [1, 1]), *turned("a2", [1, 0])], items), Settings()).table
-    assert found.select("circular", "plain", "n").row(0) == (0, 0.75, 1)
-
-
-def test_failed_calls() -> None:
-    rows = [
-        *turned("wrong", [None, 0]),
-        *turned("unknown", [None, 1]),
-        *turned("nothing", [None, None]),
-        *turned("1", [1, 1]),
-    ]
-    found = CIRCULAR.measure(results(rows), Settings()).table
-    assert found.select("circular", "plain", "n", "undecided").row(0) == (0.5, 0.5, 2, 2)
+@pytest.mark.parametrize(
+    ("asked", "grouped", "expected"),
+    [
+        ({"1": [1, 1, 1, 1], "2": [1, 1, 1, 0], "3": [0, 0, 0, 0]}, False, (1 / 3, 1.75 / 3, 3, 0)),
+        ({"a1": [1], "a2": [1], "b1": [1], "b2": [0]}, True, (0.5, 0.75, 2, 0)),
+        ({"a1": [1, 1], "a2": [1, 0]}, True, (0, 0.75, 1, 0)),
+        ({"wrong": [None, 0], "unknown": [None, 1], "nothing": [None, None], "1": [1, 1]}, False, (0.5, 0.5, 2, 2)),
+    ],
+    ids=["every order", "rotated copies", "copies in orders", "failed calls"],
+)
+def test_right_in_every_order(asked: dict[str, Any], grouped: bool, expected: tuple[float, ...]) -> None:
+    items = [{"item": item, "group": item[0], "cluster": item[0]} for item in asked if grouped]
+    rows = [row for item, scores in asked.items() for row in turned(item, scores)]
+    row = CIRCULAR.measure(results(rows, items), Settings()).table.row(0, named=True)
+    assert [row[name] for name in ("circular", "plain", "n", "undecided")] == pytest.approx(expected)
+    assert row["difference"] == pytest.approx(row["circular"] - row["plain"])
+    if row["n"] > 1 and row["difference"]:
+        assert row["difference_low"] < row["difference"] < row["difference_high"]
 
 
 def test_items_in_one_order_and_texts_are_out() -> None:

@@ -78,11 +78,6 @@ def test_every_model_against_a_reference() -> None:
         differences(grid(THREE), against="aa")
 
 
-def test_models_without_common_items_have_no_row() -> None:
-    with pytest.raises(NotMeasurable):
-        differences(grid({"a": [1, None], "b": [None, 1]}))
-
-
 FEW = Settings(resamples=200)
 SKILLS = {"weak": 0.2, "even": 0.5, "like": 0.5, "best": 0.9}
 

@@ -16,7 +16,6 @@ from tests.measures.tables import results
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
-OWN = {"with_image": "image", "no_image": "no-image"}
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
 
 
@@ -25,11 +24,7 @@ def asked(model: str, modality: str, scores: list[float | None], **more: Any) ->
 
 
 def measure(found: Results, **settings: Any) -> Measured:
-    return MEASURES["gain"].measure(found, Settings(own=OWN, **settings))
-
-
-def rows(found: Results, **settings: Any) -> list[dict[str, Any]]:
-    return measure(found, **settings).table.to_dicts()
+    return MEASURES["gain"].measure(found, Settings(**settings))
 
 
 def test_one_model_and_its_language_model() -> None:
@@ -39,7 +34,7 @@ def test_one_model_and_its_language_model() -> None:
         + asked("text", "no-image", [0, 1, 1, 0]),
         models=MODELS,
     )
-    row = rows(found)[0]
+    row = measure(found).table.to_dicts()[0]
     assert (row["model"], row["gain"], row["leakage"], row["unclipped"], row["n"]) == ("eye", 0.5, 0.0, -0.25, 4)
     assert (row["with_image"], row["no_image"], row["base"]) == (0.75, 0.25, 0.5)
     assert (row["with_image_by"], row["no_image_by"], row["base_by"]) == (
@@ -53,7 +48,7 @@ def test_one_model_and_its_language_model() -> None:
 
 def test_only_items_with_both_scores_count() -> None:
     found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "no-image", [0, None, 0, 0]), models=MODELS)
-    row = rows(found)[0]
+    row = measure(found).table.to_dicts()[0]
     assert (row["gain"], row["with_image"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
 
 
@@ -62,14 +57,14 @@ def test_the_interval_is_that_of_paired_resamples() -> None:
     sighted, blind = (rng.random(50) < 0.7).astype(float), (rng.random(50) < 0.4).astype(float)
     items = [{"item": str(i), "cluster": str(i // 2)} for i in range(50)]
     found = results(asked("m", "image", list(sighted)) + asked("m", "no-image", list(blind)), items)
-    row = rows(found)[0]
+    row = measure(found).table.to_dicts()[0]
     order = sorted(range(50), key=str)
     pairs = (sighted - blind)[order]
     drawn = resampled_means(pairs, [str(i // 2) for i in order], 2_000, (0, 0))[:, 0]
     assert (row["gain_low"], row["gain_high"]) == percentiles(drawn, clusters=25)
-    assert rows(found) == [row]
+    assert measure(found).table.to_dicts() == [row]
     assert [row[f"gain_{end}"] for end in ("low", "high")] != [
-        rows(found, seed=1, level=0.9)[0][f"gain_{end}"] for end in ("low", "high")
+        measure(found, seed=1, level=0.9).table.to_dicts()[0][f"gain_{end}"] for end in ("low", "high")
     ]
 
 
@@ -82,7 +77,7 @@ def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named()
         + asked("text", "no-image", [0, 0], shots="two"),
         models=MODELS,
     )
-    direct, cot = sorted(rows(found)[:2], key=lambda row: row["gain"] + (row["no_image"] or 0))
+    direct, cot = sorted(measure(found).table.to_dicts()[:2], key=lambda row: row["gain"] + (row["no_image"] or 0))
     assert (direct["with_image_by"], direct["gain"], direct["base_by"]) == (
         "image direct",
         0.5,
@@ -119,7 +114,7 @@ def test_averages_over_models_and_over_benchmarks() -> None:
         found += asked(model, "image", [sighted] * 4, benchmark=benchmark)
         found += asked(model, "no-image", [blind] * 4, benchmark=benchmark)
     base = asked("text", "no-image", [0] * 4, benchmark="x") + asked("text", "no-image", [1] * 4, benchmark="y")
-    table = rows(results(found + base, models=MODELS))
+    table = measure(results(found + base, models=MODELS)).table.to_dicts()
     reported = {(row["benchmark"], row["model"]): (row["gain"], row["leakage"]) for row in table}
     assert reported[("x", "eye")] == (1.0, 0.0)
     assert reported[("y", "eye")] == (0.0, 0.0)
@@ -138,19 +133,16 @@ def test_what_does_not_apply_says_why() -> None:
 
 def test_where_no_item_differs_there_is_no_interval() -> None:
     found = results(asked("eye", "image", [1, 0] * 9) + asked("eye", "no-image", [1, 0] * 9), models=MODELS)
-    assert [rows(found)[0][name] for name in ("gain", "gain_low", "gain_high")] == [0.0, None, None]
+    assert [measure(found).table.to_dicts()[0][name] for name in ("gain", "gain_low", "gain_high")] == [
+        0.0,
+        None,
+        None,
+    ]
     leaks_never = (
         asked("eye", "image", [1] * 4) + asked("eye", "no-image", [0, 0, 0, 1]) + asked("text", "no-image", [1] * 4)
     )
-    row = rows(results(leaks_never, models=MODELS))[0]
+    row = measure(results(leaks_never, models=MODELS)).table.to_dicts()[0]
     assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
-
-
-ANY = {"with_image": "image", "no_image": "any"}
-
-
-def any_way(found: Results) -> Measured:
-    return MEASURES["gain"].measure(found, Settings(own=ANY))
 
 
 @pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
@@ -161,7 +153,7 @@ def test_whatever_way_it_was_asked_without_the_image_is_blind(modality: str) -> 
         + asked("text", modality, [0, 1, 1, 0]),
         models=MODELS,
     )
-    [row] = any_way(found).table.to_dicts()
+    [row] = measure(found).table.to_dicts()
     assert (row["gain"], row["unclipped"], row["no_image_by"], row["base_by"]) == (
         0.5,
         -0.25,
@@ -181,7 +173,7 @@ def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
         + asked("orphan", "no-image", [1, 0, 0, 0, 0]),
         models=MODELS,
     )
-    measured = any_way(found)
+    measured = measure(found)
     eye, orphan = measured.table.to_dicts()[:2]
     assert (eye["gain"], eye["no_image_by"]) == (pytest.approx(0.4), "no-image-guess direct")
     assert (eye["base"], eye["base_by"]) == (0.0, "no-image-guess direct"), (
@@ -196,7 +188,7 @@ def test_a_language_model_that_was_asked_otherwise_is_noted() -> None:
         asked("eye", "image", [1, 1]) + asked("eye", "gray", [1, 0]) + asked("text", "no-image", [0, 0]),
         models=MODELS,
     )
-    measured = any_way(found)
+    measured = measure(found)
     [row] = measured.table.to_dicts()
     assert (row["unclipped"], row["no_image_by"], row["base_by"]) == (0.5, "gray direct", "no-image direct")
     assert "leakage of eye: asked gray, its language model text no-image" in measured.notes
@@ -209,12 +201,12 @@ def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
         + asked("text", "no-image", [0, 0, 0, 0]),
         models=MODELS,
     )
-    [row] = any_way(found).table.to_dicts()
+    [row] = measure(found).table.to_dicts()
     assert (row["n"], row["leakage_n"], row["unclipped"]) == (2, 4, 0.75)
     alike = results(
         asked("eye", "image", [1]) + asked("eye", "no-image", [1]) + asked("text", "no-image", [0]), models=MODELS
     )
-    assert "leakage_n" not in any_way(alike).table.columns
+    assert "leakage_n" not in measure(alike).table.columns
 
 
 def test_gain_on_mmmu(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:

@@ -68,7 +68,7 @@ def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
 def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
     items = [item | {"tag.half": "qqpp"[i]} for i, item in enumerate(ITEMS)]
     some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, modality="no-image")
-    found = MEASURES["no-image-hits"].measure(some, Settings(by=("half",), own={"no_image": "no-image"}))
+    found = MEASURES["no-image-hits"].measure(some, Settings(by=("half",)))
     assert found.table.select("tag.half", "hits", "items").rows() == [
         ("p", 0, 2),
         ("p", 1, 0),

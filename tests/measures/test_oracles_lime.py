@@ -11,9 +11,6 @@ from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.ranking import gini, pearson, ranks, standard_deviation
 from tests.measures.tables import results
 
-"""Gini and standard deviation on LIME-M, then on the original benchmarks (tables 3 and 4)."""
-"""The paper does not say so, but without these two its 7B and 8B rows come out, on both sides."""
-"""Rank changes as table 2 prints them, in its order."""
 SERIES = {
     "InternVL-2": [f"InternVL-2 {size}" for size in ("40B", "26B", "8B", "4B", "2B", "1B")],
     "Cambrian": [f"Cambrian {size}" for size in ("34B", "13B", "8B")],

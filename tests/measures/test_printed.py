@@ -68,7 +68,7 @@ def test_scores_of_others_are_counted() -> None:
         {"item": "4", "score": None, "reading": None, "outcome": "failed", **theirs},
     ]
     rule = "refused, ambiguous, cut off, unparsed: wrong; failed: not scored"
-    lost = f"more than 5 % of answers were not read ({rule}): theirs 25 % (1 of 4, mostly failed)"
+    lost = f"more than 5 % of answers were not read ({rule}): theirs 25.0 % (1 of 4, mostly failed)"
     assert caveats(results(rows)) == (
         lost,
         "all 3 answers were scored by others, whose scores stand as given; none by our rules",

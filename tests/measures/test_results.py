@@ -1,14 +1,18 @@
-"""A measure's own settings, as words on the command line and as values in Python."""
+"""Settings and conditions as words and as values; measures of replies: length, and how faithfully text is copied."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, Results
-from eyetest.measures.results import TAG, as_written, narrowed, own_settings, read_external, read_where
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.replies import split_sentences
+from eyetest.measures.results import REPLY_TYPES, TAG, as_written, narrowed, own_settings, read_external, read_where
+from tests.measures.tables import results
 
 
 @pytest.mark.parametrize(
@@ -20,18 +24,6 @@ from eyetest.measures.results import TAG, as_written, narrowed, own_settings, re
 )
 def test_words_and_values_mean_the_same(measure: str, given: dict[str, Any], meant: dict[str, Any]) -> None:
     assert own_settings(MEASURES[measure], given) == meant
-
-
-@pytest.mark.parametrize(
-    ("measure", "given", "why"),
-    [
-        ("no-image-hits", {"ovr": "items"}, 'did you mean "over"'),
-        ("accuracy", {"x": 1}, "no settings of its own"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(measure: str, given: dict[str, Any], why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        own_settings(MEASURES[measure], given)
 
 
 def test_scores_from_outside(tmp_path: Path) -> None:
@@ -74,18 +66,86 @@ def test_items_are_narrowed_with_their_scores() -> None:
     assert narrowed(RESULTS, [("model", ["a"])]).items["item"].to_list() == ["1", "2"]
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("model", "expected COLUMN=VALUE"),
-        ("modl=a", 'did you mean "model"'),
-        ("core=z", "nothing is left; known: p, q"),
-    ],
-)
-def test_words_that_mean_nothing(words: str, why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        kept(words)
-
-
 def test_values_as_people_write_them() -> None:
     assert [as_written(value) for value in (1.0, 0.5, 3, "x")] == ["1", "0.5", "3", "x"]
+
+
+def test_sentences() -> None:
+    assert split_sentences("The bar is 3.5 cm. It rises!  Why?\n- so\n\n**B**") == [
+        "The bar is 3.5 cm.",
+        "It rises!",
+        "Why?",
+        "- so",
+        "**B**",
+    ]
+    assert split_sentences("图中有三个人。答案是B。") == ["图中有三个人。", "答案是B。"]
+    assert split_sentences(" \n--- \n") == []
+
+
+def test_length_by_setting() -> None:
+    rows = [
+        {"item": "1", "request": "r1"},
+        {"item": "2", "request": "r2"},
+        {"item": "1", "request": "r3", "ask": "cot"},
+    ]
+    texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three."}
+    replies = pl.LazyFrame({"benchmark": ["bench"] * 3, "request": [*texts], "text": [*texts.values()]})
+    elsewhere = pl.LazyFrame({"benchmark": ["x"], "request": ["r1"], "text": ["of another benchmark"]})
+    of = replace(results(rows), replies=pl.concat([replies, elsewhere]))
+    table = MEASURES["length"].measure(of, Settings()).table
+    assert table.select("ask", "words", "sentences", "characters", "n").rows() == [
+        ("cot", 3, 2, 15, 1),
+        ("direct", 2, 1, 4.5, 2),
+    ]
+    with pytest.raises(NotMeasurable, match="in words"):
+        MEASURES["length"].measure(results(rows), Settings())
+
+
+def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: str = "direct") -> Results:
+    """Models that copied and answered the same screenshots."""
+    rows: list[dict[str, Any]] = []
+    replies: list[dict[str, Any]] = []
+    for model, values in copied.items():
+        for item, value in enumerate(values):
+            about = {"item": str(item), "model": model, "modality": "screenshot"}
+            request = f"{model}{item}"
+            rows.append(about | {"ask": "ocr", "request": request, "score": 0.0})
+            rows.append(about | {"ask": ask, "request": f"{request} {ask}", "score": scores[model][item]})
+            replies.append({"benchmark": "bench", "request": request, "text": "…", "copied": value})
+    return replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
+
+
+def measured(of: Results) -> Measured:
+    return MEASURES["ocr-accuracy"].measure(of, Settings())
+
+
+def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
+    chance = np.random.default_rng(0)
+    copied = {
+        name: np.clip(chance.normal(level, 0.15, 80), 0, 1)
+        for name, level in zip("abc", (0.5, 0.7, 0.8), strict=True)
+    }
+    scores = {name: (values > chance.random(80)).astype(float) for name, values in copied.items()}
+    of = made({k: v.tolist() for k, v in copied.items()}, {k: v.tolist() for k, v in scores.items()})
+    found = measured(of)
+    assert found.table.select("model", "over", "n").rows() == [
+        ("a", "items", 80),
+        ("b", "items", 80),
+        ("c", "items", 80),
+        ("all models", "models", 3),
+    ]
+    first = found.table.row(0, named=True)
+    assert first["accuracy"] == pytest.approx(copied["a"].mean())
+    assert first["score"] == pytest.approx(scores["a"].mean())
+    assert first["correlation"] == pytest.approx(np.corrcoef(copied["a"], scores["a"])[0, 1])
+    assert first["correlation_low"] < first["correlation"] < first["correlation_high"]
+    over_models = found.table.row(3, named=True)
+    means = np.array([[part[name].mean() for name in "abc"] for part in (copied, scores)])
+    assert over_models["correlation"] == pytest.approx(np.corrcoef(means)[0, 1])
+    assert found.notes == ("scores are of answers asked direct about the same screenshots",)
+
+
+def test_without_transcripts_it_says_what_to_ask() -> None:
+    of = made({"a": [0.5, 0.6]}, {"a": [1.0, 0.0]})
+    with pytest.raises(NotMeasurable, match="no model was asked for a transcript"):
+        measured(replace(of, replies=of.replies.filter(pl.lit(False))))

@@ -168,13 +168,13 @@ def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_en
 
 def test_request_ids_are_those_of_before(tmp_path: Path) -> None:
     """Ids that a version of before gave to these calls; a change would ask and pay for everything again."""
-    from eyetest.records import Condition
+    from eyetest.running import Asking
     from eyetest.running.planning import Plan
 
     bench = make_bench(tmp_path / "b", 2, image_count=0)
     sampling = {"top_p": 0.5, "extra_headers": {"X": "y"}, "user": "u", "logprobs": True, "top_logprobs": 2}
     entry = ModelEntry(spec="openai:qwen@http://host:1/v1?deployment=x", sampling=sampling)
-    plan = Plan(bench, make_models({"m": entry}, Surroundings()), [Condition()])
+    plan = Plan(bench, make_models({"m": entry}, Surroundings()), Asking())
     ids = [call.id for item in plan.items() for call in plan.calls(item, plan.models)]  # type: ignore[union-attr]
     assert ids == IDS
 

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from email.utils import formatdate
-from hashlib import sha256
 from pathlib import Path
 from time import time
 from typing import Any
@@ -83,6 +82,8 @@ def test_a_request_to_the_byte(tmp_path: Path, endpoint: Endpoint) -> None:
     ask(endpoint, benchmark, "odd")
     ask(endpoint, benchmark, "talk", Condition(shots="format"), {"prefill": True})
     many, odd, talk = endpoint.attempts
+    assert many.headers["Content-Type"] == "application/json"
+    assert len({image.format for image in benchmark["many"].images}) == 3
     content = many.body.pop("messages")[-1]["content"]
     assert many.body == {"model": "org/the-model", **sampling}
     assert [part["type"] for part in content] == ["text", *("image_url", "text") * 3]
@@ -95,27 +96,6 @@ def test_a_request_to_the_byte(tmp_path: Path, endpoint: Endpoint) -> None:
     assert (talk.body["add_generation_prompt"], talk.body["continue_final_message"]) == (False, True)
 
 
-def decoded(url: str) -> tuple[str, bytes]:
-    head, _, data = url.partition(",")
-    return head, base64.b64decode(data, validate=True)
-
-
-def test_images_are_sent_byte_for_byte(tmp_path: Path, endpoint: Endpoint) -> None:
-    benchmark = bench(tmp_path / "b")
-    ask(endpoint, benchmark, "many")
-    (attempt,) = endpoint.attempts
-    images = benchmark["many"].images
-    assert len({image.format for image in images}) == 3
-    for url, image, number in zip(attempt.images, images, range(3), strict=True):
-        head, data = decoded(url)
-        assert head == f"data:image/{image.format};base64"
-        assert sha256(data).hexdigest() == image.sha256
-        assert data == image_file(number)
-    kinds = [part["type"] for part in attempt.body["messages"][-1]["content"]]
-    assert kinds == ["text", "image_url", "text", "image_url", "text", "image_url", "text"]
-    assert attempt.headers["Content-Type"] == "application/json"
-
-
 def test_grey_images_have_the_size_of_those_they_stand_for(tmp_path: Path, endpoint: Endpoint) -> None:
     benchmark = bench(tmp_path / "b")
     ask(endpoint, benchmark, "many", Condition(modality="gray"))
@@ -123,9 +103,9 @@ def test_grey_images_have_the_size_of_those_they_stand_for(tmp_path: Path, endpo
     images = benchmark["many"].images
     assert len({(image.width, image.height) for image in images}) == 3
     for url, image in zip(attempt.images, images, strict=True):
-        head, data = decoded(url)
+        head, _, data = url.partition(",")
         assert head == "data:image/png;base64"
-        with Image.open(io.BytesIO(data)) as grey:
+        with Image.open(io.BytesIO(base64.b64decode(data, validate=True))) as grey:
             assert grey.size == (image.width, image.height)
             colours = grey.convert("RGB").getcolors()
         assert colours == [(image.width * image.height, (128, 128, 128))]
@@ -138,26 +118,6 @@ def test_blind_sends_no_image(tmp_path: Path, endpoint: Endpoint, modality: Moda
     assert attempt.images == []
     assert isinstance(attempt.body["messages"][-1]["content"], str)
     assert "data:image" not in str(attempt.body)
-
-
-def test_words_arrive_as_they_are(tmp_path: Path, endpoint: Endpoint) -> None:
-    ask(endpoint, bench(tmp_path / "b"), "odd")
-    assert '"ü" \\ \x00 😀 </script>' in endpoint.attempts[0].question
-
-
-def test_detail_goes_into_the_images(tmp_path: Path, endpoint: Endpoint) -> None:
-    ask(endpoint, bench(tmp_path / "b"), "many", entry={"detail": "low"})
-    body = endpoint.attempts[0].body
-    assert "detail" not in body
-    parts = [part["image_url"] for part in body["messages"][-1]["content"] if part["type"] == "image_url"]
-    assert [part["detail"] for part in parts] == ["low"] * 3
-
-
-def test_a_turn_that_was_begun_is_gone_on_with(tmp_path: Path, endpoint: Endpoint) -> None:
-    ask(endpoint, bench(tmp_path / "b"), "talk", Condition(shots="format"), {"prefill": True})
-    body = endpoint.attempts[0].body
-    assert body["messages"][-1]["role"] == "assistant"
-    assert (body["add_generation_prompt"], body["continue_final_message"]) == (False, True)
 
 
 def test_no_key_no_header(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,27 +257,13 @@ def test_retry_after() -> None:
         "-3": (0, 0),
         "nan": (0, 0),
         ahead: (2_400, 3_000),
+        formatdate(time() - 100, usegmt=True): (0, 0),
         "9" * 400: (600, math.inf),
     }
     for words, (least, most) in known.items():
         assert least <= (retry_after({"Retry-After": words}) or 0.0) <= most, words
     assert retry_after({"retry-after-ms": "1500", "Retry-After": "9"}) == 1.5
     assert [retry_after({"Retry-After": words}) for words in ("", "soon", "Fri, 99 Foo 2026")] == [None] * 3
-
-
-def test_retry_after_a_date() -> None:
-    for ahead in (3_000, 90_000):
-        found = retry_after({"Retry-After": formatdate(time() + ahead, usegmt=True)})
-        assert found is not None
-        assert ahead - 600 < found <= ahead
-    assert retry_after({"Retry-After": formatdate(time() - 100, usegmt=True)}) == 0
-
-
-@pytest.mark.parametrize("words", ["", "soon", "Fri, 99 Foo 2026", "9" * 5_000])
-def test_retry_after_that_says_nothing(words: str) -> None:
-    found = retry_after({"Retry-After": words})
-    assert found is None or found > 600
-    assert retry_after({}) is None
 
 
 @pytest.mark.parametrize(
@@ -335,23 +281,16 @@ def test_retry_after_that_says_nothing(words: str) -> None:
 )
 def test_targets(target: str, model: str, url: str) -> None:
     assert parse_target(target) == (model, url)
-    for wrong in ("", "m@ftp://h/v1", "m@host:8000/v1", "http://h/v1", "m@http://h/v1/chat/completions"):
+    for wrong in (
+        "",
+        "m@ftp://h/v1",
+        "m@host:8000/v1",
+        "http://h/v1",
+        "@http://h/v1",
+        "m@http://h/v1/chat/completions",
+    ):
         with pytest.raises(InputError):
             parse_target(wrong)
-
-
-def test_a_query_stays_a_query(endpoint: Endpoint, tmp_path: Path) -> None:
-    """Azure wants ?api-version=…, after the path, not before it."""
-    ask(endpoint, bench(tmp_path / "b"), "talk", entry={"spec": f"openai:m@{endpoint.url}?api-version=2"})
-    assert len(endpoint.attempts) == 1
-
-
-@pytest.mark.parametrize(
-    "target", ["", "m@ftp://h/v1", "m@host:8000/v1", "http://h/v1", "m@http://h/v1/chat/completions", "@http://h/v1"]
-)
-def test_targets_that_are_none(target: str) -> None:
-    with pytest.raises(InputError):
-        parse_target(target)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -16,7 +16,7 @@ import pytest
 from eyetest_world import load_rates, new_world
 
 from eyetest.benchmarks import Benchmark
-from eyetest.models.openai import model as openai_model
+from eyetest.models import openai
 from eyetest.models.openai.vllm import VllmPrompt, VllmTree
 from eyetest.records import Condition, ModelEntry
 from eyetest.running import Asking, Limits, Session
@@ -61,7 +61,7 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
     conditions = [Condition(method="likelihood", template=template) for template in range(TEMPLATES)]
     costs, logs = {}, {}
     for way in (VllmTree, VllmPrompt):
-        monkeypatch.setattr(openai_model, "_WAYS", (way,))
+        monkeypatch.setattr(openai, "_WAYS", (way,))
         before = prefilled(vllm_server)
         logs[way] = weigh(bench, spec, tmp_path / way.__name__, *conditions)
         costs[way] = prefilled(vllm_server) - before

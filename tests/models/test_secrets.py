@@ -12,8 +12,8 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.models import Surroundings, named_models
+from eyetest.models.openai import OpenAIModel
 from eyetest.models.openai.connection import Secret, key_for
-from eyetest.models.openai.model import OpenAIModel
 from eyetest.redaction import redact, redact_answer
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import everything, make_bench, stored

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.probes.copies import likeness
-from eyetest.probes.images import image_facts, open_small
+from eyetest.probes.images import image_facts, likeness, open_small
 from eyetest.probes.subject import Subject
 from eyetest.records import Item, Manifest
 

@@ -124,7 +124,7 @@ def test_a_gold_that_is_longest_too_often_is_found() -> None:
         assert finding.title.startswith("From how options look alone: ")
         assert finding.numbers["accuracy"] > 0.5
         assert len(finding.items) > 150
-        assert "chance gives 25 %" in finding.evidence[finding.items[0]]
+        assert "chance gives 25.0 %" in finding.evidence[finding.items[0]]
     longest = [max(item.choices, key=lambda choice: len(choice.text)).correct for item in subject.items]
     scores = np.array([subject.item_scores["shortcut:surface"][item.id] for item in subject.items])
     assert scores[longest].mean() > scores[~np.array(longest)].mean() + 0.3

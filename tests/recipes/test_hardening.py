@@ -173,20 +173,6 @@ def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
     assert [item.choices[5].text for item in made] == [f"repaired {item.id}" for item in made]
 
 
-def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    make_bench(tmp_path / "b", 12)
-
-    def made() -> list[bytes]:
-        refine(tmp_path, skip_review=True)
-        tables = [one.path / "items.parquet" for one in settings(tmp_path).values()]
-        files = [*tables, *(tmp_path / "d" / name for name in ("verdicts.parquet", "funnel.csv"))]
-        prints = [one.manifest.fingerprint.encode() for one in settings(tmp_path).values()]
-        return [*(path.read_bytes() for path in files), *prints]
-
-    first = made()
-    assert made() == first
-
-
 def test_what_is_not_installed_is_refused_before_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(images: Path, settings: Any) -> None:
         raise MissingExtraError("screenshots need typst", "screenshot")

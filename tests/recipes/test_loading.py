@@ -8,8 +8,7 @@ import yaml
 
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
-from eyetest.recipes.loading import load_recipe, refuse_missing_tags, with_settings
-from tests.recipes.benches import make_bench
+from eyetest.recipes.loading import load_recipe, with_settings
 from tests.runs.conftest import eyetest as eyetest
 
 pytestmark = pytest.mark.journey
@@ -137,15 +136,6 @@ def test_what_recipes_need(name: str) -> None:
     assert [(tag.name, tag.asked) for tag in needed_tags(load_recipe(name))] == PAPERS[name]
     listed = next(one.tags for one in list_recipes() if one.name == name)
     assert all(tag in listed for tag, _ in PAPERS[name])
-
-
-def test_a_missing_tag_is_reported_with_those_there_are(tmp_path: Path) -> None:
-    items = list(make_bench(tmp_path / "b", 4))
-    with pytest.raises(InputError) as caught:
-        refuse_missing_tags(load_recipe("mmmu-pro"), items)
-    output = str(caught.value)
-    assert "the stage select needs the tag subject, which the benchmark has not; its tags are core, number;" in output
-    assert "--map-tags subject=TAG" in output
 
 
 def test_values_of_a_recipe_without_copying_it() -> None:

@@ -102,33 +102,6 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     assert reported["notes"] == ["r: 4 answers to items that the benchmark does not have left out"]
 
 
-def test_what_people_cannot_agree_on_waits_until_a_third_person_settles_it(here: Path, eyetest: Eyetest) -> None:
-    write_yaml(here / "recipe.yaml", {"stages": [{"review": {"reviewers": 2, "form": "form.yaml"}, "name": "only"}]})
-    eyetest(*REFINE).fine()
-    with open_review(PLACES, ReviewSettings()).project as project:
-        work(project, "ann", drop="q0", core={})
-        work(project, "bob", core={})
-        eyetest(*REFINE).fine()
-        assert not (here / "d/benchmark").exists()
-        project.people.invite("eve", "admin")
-        eve = project.people.named("eve")
-        task = project.next_task(eve)
-        assert task is not None
-        assert (task.item, {one.decision for one in task.earlier}) == ("q0", {"keep", "drop"})
-        project.decide(eve, task, "fix", nonce="settled", edits={"question": "Which?"}, labels={"core": "logic"})
-    eyetest(*REFINE).fine()
-    refined = Benchmark(here / "d/benchmark")
-    assert (refined["q0"].question, refined["q0"].tags["core"], refined["q1"].tags["core"]) == (
-        "Which?",
-        "logic",
-        "math",
-    )
-    eyetest("score", "r", "--bench", "d/benchmark").fine()
-    reported = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
-    assert [(row["accuracy"], row["n"]) for row in reported["rows"]] == [(4 / 9, 9)], "q0 was never asked so"
-    assert reported["notes"] == ["r: 1 answer to a wording that people have changed since left out"]
-
-
 def test_a_served_review_goes_on_until_each_group_is_filled(here: Path, eyetest: Eyetest) -> None:
     """Over HTTP: two people decide, every fourth item is dropped and replaced; most items are never asked for."""
     make_bench(here / "many", [animals(f"q{n}", 0, question=f"Is it {n}?") for n in range(200)])

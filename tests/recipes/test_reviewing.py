@@ -328,6 +328,7 @@ def test_a_first_command_that_fails_says_where_items_went(here: Path, eyetest: E
         assert "report.html shows them" in done.err
     assert counts(here / "d")["blind-hits", ""][0] == 12
     assert (here / "d/report.html").exists()
+    assert not (here / "d/benchmark").exists()
     write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"select": {"total": 3}}]})
     eyetest(*USUAL).fine()
     assert len(kept(here / "d")) == 3

@@ -206,7 +206,7 @@ def test_unread_answers_stand_beside_accuracy_and_are_told_first() -> None:
     assert report.headline is not None
     assert report.headline.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
     assert dict(report.headline.select("model", "unread").iter_rows()) == {"a": 0.0, "b": 1.0}
-    assert "b 100 % (20 of 20, mostly unparsed)" in cautions(report)[0]
+    assert "b 100.0 % (20 of 20, mostly unparsed)" in cautions(report)[0]
 
 
 GIVEN = {"rule": "given", "metric": "given"}

@@ -120,7 +120,7 @@ def test_the_whole_story_is_told(drawn: Benchmark, tmp_path: Path) -> None:
         fact(("3",), probe="duplicates", title="A pair", groups=(("3", "4"),)),
         fact((), title="B is right too often", severity="suspect", p=1 / 40_000, numbers={"positions": [1, 9, 2, 1]}),
         fact((), title="Length is fine", severity="suspect", p=0.3),
-        fact((), title="Guessing scores 25 %", severity="note", numbers={"n": 96, "unknown": {"deep": [1, 2]}}),
+        fact((), title="Guessing scores 25.0", severity="note", numbers={"n": 96, "unknown": {"deep": [1, 2]}}),
     ]
     audit = audit_of(drawn, *findings, item_scores={"shortcut": {"1": 0.875}})
     words = " ".join("".join(Tags(page_of(drawn, audit, tmp_path / "page.html")).words).split())

@@ -20,7 +20,6 @@ from eyetest.reports.dataset_card import (
     card_of,
     with_settings,
     write_card,
-    write_readme,
 )
 from eyetest.reports.refinements import Records
 from eyetest.tabular.record_files import write_records
@@ -53,14 +52,14 @@ def known_of(bench: Benchmark, **said: Any) -> Known:
 
 
 def written(bench: Benchmark, known: Known | None = None) -> tuple[str, dict[str, Any]]:
-    write_card(known or known_of(bench), bench, bench.path)
+    write_card(known or known_of(bench), bench.path, bench.path)
     text = (bench.path / "README.md").read_text()
     return text, yaml.safe_load(text.split("---\n")[1])
 
 
 def limits(known: Known, folder: Path) -> list[str]:
-    """The known limits on the card."""
-    write_readme(known, folder)
+    """The known limits on the card of the benchmark ``b`` in a folder."""
+    write_card(known, folder / "b", folder)
     text = (folder / "README.md").read_text().partition("## Known limits\n")[2].partition("\n## ")[0]
     return [line.removeprefix("- ") for line in text.splitlines() if line]
 
@@ -261,7 +260,7 @@ def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
         return limits(card_of(bench, Statements(), records), tmp_path)
 
     both = found(blind("panel", "after", 0.2), blind("held out", "before", 0.6), blind("held out", "after", 0.4))
-    assert both[0].startswith("Without the image, 1 model that had no vote (panel readers) still answered 40 %")
+    assert both[0].startswith("Without the image, 1 model that had no vote (panel readers) still score 40.0")
     assert "(95 % interval 30 % to 50 %) of 5 items. Choosing at random gives 50 %" in both[0]
     assert "whose score is biased downwards" in both[1]
     alone = found(blind("panel", "after", 0.2, low=None, high=None))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.pages import Tags
-from tests.support.accessibility import PHONE, check_accessible, layout_shift
+from tests.support.accessibility import check_light_and_still
 from tests.support.browser import Browser
 from tests.support.command import call
 from tests.support.drawn import draw_benchmark
@@ -16,7 +15,7 @@ MOST_BYTES = {"report": 1_500_000, "leaderboard": 300_000, "audit": 1_500_000, "
               "reform": 800_000, "similar": 4_000_000}  # fmt: skip
 """Weight limits of pages about 40 items and nine models."""
 RECIPE = """
-panels: {inspectors: {size: 9, modality: no-image-guess, orders: 4}}
+panels: {inspectors: {size: 9, modality: no-image-guess}}
 stages: [{filter: chance-aware, panel: inspectors, rate: 0.3}]
 """
 
@@ -31,7 +30,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (place / "recipe.yaml").write_text(RECIPE)
     models = ("--models", place / "models.yaml")
     call("run", place / "bench", *models, "--condition", "image,no-image-guess", "--to", place / "run").fine()
-    call("refine", place / "bench", "--recipe", place / "recipe.yaml", *models, "--to", place / "refined").fine()
+    call(
+        "refine",
+        place / "bench",
+        "--recipe",
+        place / "recipe.yaml",
+        "--answers",
+        place / "run",
+        "--to",
+        place / "refined",
+    ).fine()
     made = {kind: place / f"{kind}.html" for kind in MOST_BYTES}
     call("report", place / "run", place / "refined", "--page", made["report"]).fine()
     call("leaderboard", place / "run", "--page", made["leaderboard"]).fine()
@@ -43,14 +51,4 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", MOST_BYTES)
 def test_a_page_is_accessible_light_and_still(kind: str, pages: dict[str, Path], browser: Browser) -> None:
-    page = pages[kind]
-    assert page.stat().st_size <= MOST_BYTES[kind]
-    Tags(page.read_text("utf-8")).check_inert("http://127.0.0.1:8765/")
-    check_accessible(browser, page)
-    visitor = browser.visitor(1440, 900)
-    for width in (1440, PHONE):
-        visitor.resize(width)
-        assert layout_shift(visitor, page) < 0.01, width
-    assert visitor.errors == []
-    assert [url for url in visitor.requests if not url.startswith(("file:", "data:", "about:"))] == []
-    visitor.close()
+    check_light_and_still(browser, pages[kind], MOST_BYTES[kind])

@@ -149,7 +149,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
 
 def test_statistics_are_counted_by_dataset(benchmark: Benchmark) -> None:
     birds, signs = gather_statistics([benchmark]).to_dicts()
-    assert (birds["items"], birds["images missing"], birds["distractors by"]) == (40, 1, "similarity 100 %")
+    assert (birds["items"], birds["images missing"], birds["distractors by"]) == (40, 1, "similarity 100.0")
     assert (birds["options"], birds["images"], birds["mean size"]) == ("4", 1, "8 × 8")
     assert (signs["items"], signs["options"], signs["words an option or answer"]) == (1, "", 2.0)
 

@@ -151,10 +151,3 @@ def test_a_run_that_keeps_its_items_outlives_the_benchmark(run: Run, bench: Benc
     other = msgspec.structs.replace(asked[0], question="Something else?")
     with pytest.raises(InputError, match=r"asks something else than .*: item 'q0' has changed"):
         benchmark_of(run, make_bench(tmp_path / "other", [other]))
-
-
-def test_a_run_that_does_not_say_what_it_is_about(tmp_path: Path, bench: Benchmark) -> None:
-    run = make_run(tmp_path / "brought", [(Asked(item="q1", model="m"), request(1))], [])
-    with pytest.raises(InputError, match="does not say what benchmark it is about; name it with --bench"):
-        benchmark_of(run)
-    assert benchmark_of(run, bench) is bench

@@ -5,18 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyetest.models import Call, CallError
-from eyetest.records import (
-    Asked,
-    ImagePart,
-    ImageRef,
-    Item,
-    Message,
-    ModelEntry,
-    Prompt,
-    Request,
-    Response,
-    Words,
-)
+from eyetest.records import Asked, ImagePart, ImageRef, Item, Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.running import Limits, Progress, Runner
 
 

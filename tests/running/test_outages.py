@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
-from eyetest.records import Condition, Response
-from eyetest.running import Limits, Plan, Runner, execute
+from eyetest.records import Response
+from eyetest.running import Asking, Limits, Plan, Runner, execute
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
@@ -261,8 +261,7 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
 
 
 def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.models import replies
-    from eyetest.models.openai import model
+    from eyetest.models import openai, replies
     from eyetest.records import ModelEntry
     from eyetest.running import Asking, Session
 
@@ -274,7 +273,7 @@ def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monk
             raise ZeroDivisionError("oops")
         return read(request, data)
 
-    monkeypatch.setattr(model, "read_completion", broken)
+    monkeypatch.setattr(openai, "read_completion", broken)
     endpoint.rule = lambda a: Reply(body=completion("three" if number(a) == 3 else "A"))
     progress = Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, Asking()).run(tmp_path / "r")
     assert progress.outcomes == {"answered": 11, "failed": 1}
@@ -302,7 +301,7 @@ def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_g
 
     async def ask_all() -> None:
         async with Runner([model], responses.append, Limits(attempts=3, backoff=0.01)) as runner:
-            await execute(Plan(bench, [model], (Condition(),)), runner)
+            await execute(Plan(bench, [model], Asking()), runner)
 
     asyncio.run(ask_all())
     assert [response.outcome for response in responses] == ["answered"] * 12

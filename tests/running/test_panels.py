@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.models import Call, CallError, parse_models
-from eyetest.records import (
-    Choice,
-    Condition,
-    Item,
-    Manifest,
-    ModelEntry,
-    Response,
-    StoppingRule,
-    Tally,
-    parse_rule,
-)
+from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, Response, StoppingRule, Tally, parse_rule
 from eyetest.records.tables import Cut
 from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute, execute_panels
 from eyetest.running.execution import Waves
@@ -173,7 +163,7 @@ class Asker:
         self.stored: dict[str, Response] = {}
         self.log: list[str] = []
         self.models = [TableModel(f"m{place}", place, tables) for place in range(models)]
-        self.plan = Plan(bench, self.models, (Condition(),), samples=rule.samples)
+        self.plan = Plan(bench, self.models, Asking(samples=rule.samples))
 
     def run(self, *, after: int | None = None, limits: Limits | None = None, full: bool = False) -> Progress:
         async def work() -> Progress:
@@ -295,7 +285,7 @@ def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Pa
 
     async def work() -> None:
         async with Runner(models, lambda response: None) as runner:
-            await execute_panels(Plan(bench, models, (Condition(),)), runner, rule, hit, lambda request: None)
+            await execute_panels(Plan(bench, models, Asking()), runner, rule, hit, lambda request: None)
 
     asyncio.run(work())
     assert Counter(answered) == {"m0": 1, "m1": 1}, "the second item is missed by the first model, so both are asked"

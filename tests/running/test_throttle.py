@@ -157,10 +157,7 @@ async def test_whoever_is_cancelled_while_waiting_gives_the_place_on() -> None:
 
 
 @given(
-    most=st.integers(1, 20),
-    room=st.integers(1, 25),
-    pause=st.none() | st.floats(0.01, 50),
-    calls=st.integers(1, 60),
+    most=st.integers(1, 20), room=st.integers(1, 25), pause=st.none() | st.floats(0.01, 50), calls=st.integers(1, 60)
 )
 @on_a_clock
 async def test_nobody_is_forgotten(most: int, room: int, pause: float | None, calls: int) -> None:

@@ -18,10 +18,10 @@ from eyetest.records.tables import Ask, Letters, Method, Modality, OutcomeKind, 
 from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.folder import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers
+from eyetest.tabular.record_files import SUFFIXES
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl
 
-SUFFIXES = (".parquet", ".jsonl", ".csv")
 _odd = st.sampled_from(
     [
         *("", "None", "NA", "nan", "=1+1", "\ufeffx", "a\r\nb", "\r", '"', "\t", ",", "\x00", "\x1f", "\u2028"),
@@ -147,8 +147,8 @@ def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
     for to, message in {
-        "out.xlsx": "answers are written as .parquet, .jsonl, .csv",
-        "out": "answers are written as .parquet, .jsonl, .csv",
+        "out.xlsx": "a table is written as .parquet, .csv, .jsonl",
+        "out": "a table is written as .parquet, .csv, .jsonl",
         "there.csv": "there.csv is already there; choose another place or add --overwrite",
         "folder.csv": "is already there, and it is a folder",
         "link.csv": "is a symbolic link",

@@ -39,10 +39,7 @@ def folder_named_csv(folder: Path) -> Path:
 FILES: dict[str, tuple[Make, str]] = {
     "missing": (lambda folder: folder / "gone.csv", "gone.csv is no file"),
     "an empty folder": (folder_named_csv, "a.csv: there is no file of answers"),
-    "another ending": (
-        written("a.txt", "x"),
-        "a.txt: expected a table (CSV, TSV, Excel, JSON",
-    ),
+    "another ending": (written("a.txt", "x"), "a.txt: expected a table (CSV, TSV, Excel, JSON"),
     "empty CSV": (written("a.csv", ""), "a.csv is empty"),
     "header alone": (written("a.csv", "item,model,text\n"), "a.csv holds no answers"),
     "half a JSON": (written("a.json", '[{"item": 1}'), "a.json is not JSON"),
@@ -50,10 +47,7 @@ FILES: dict[str, tuple[Make, str]] = {
         written("a.jsonl", '{"item": "1", "model": "m", "text": "A"}\n{"it'),
         "a.jsonl line 2 is not JSON",
     ),
-    "a line that is no object": (
-        written("a.jsonl", "[1]\n"),
-        "a.jsonl: expected a list of objects",
-    ),
+    "a line that is no object": (written("a.jsonl", "[1]\n"), "a.jsonl: expected a list of objects"),
     "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl is nested too deeply"),
     "not UTF-8 CSV": (written("a.csv", "item,model,text\n1,m,不知道\n".encode("gbk")), "a.csv is not UTF-8"),
     "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
@@ -69,10 +63,7 @@ FILES: dict[str, tuple[Make, str]] = {
         "row 1: no column for the item: --map item=COLUMN, perhaps uid (the columns are uid, model, text)",
     ),
     "no model column": (rows({"item": 1, "text": "A"}), "no column for the model: --model NAME or --map"),
-    "no answer column": (
-        rows({"item": 1, "model": "m", "said": "A"}),
-        "no column for the reply: --map text=COLUMN",
-    ),
+    "no answer column": (rows({"item": 1, "model": "m", "said": "A"}), "no column for the reply: --map text=COLUMN"),
     "empty item": (after_good(item=""), "row 2: neither item nor model may be empty"),
     "null model": (after_good(model=None), "row 2: neither item nor model may be empty"),
     "list for an item": (after_good(item=["1"]), "a.jsonl row 2: item: found ['1'] (list), expected text"),

@@ -103,20 +103,3 @@ def test_a_killed_writer_holds_no_lock_and_loses_no_line(folder: Path) -> None:
         pass
     assert list((folder / "journal").iterdir()) == []
     assert sorted(Run(folder).responses().column("text").to_pylist()) == ["B", "C"]
-
-
-def test_another_benchmark_is_refused(folder: Path) -> None:
-    with RunWriter(folder) as run:
-        run.record(RunStep(what="x"), {}, RunBenchmark(name="b", fingerprint="1", items=2))
-        run.check_benchmark(RunBenchmark(name="b", fingerprint="1"))
-        with pytest.raises(InputError, match=r'another benchmark or another version of it \("b", 2 items\)'):
-            run.check_benchmark(RunBenchmark(name="b", fingerprint="2"))
-
-
-def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r'holds "notes\.txt", which is not part of a run'):
-        RunWriter(tmp_path)
-    with pytest.raises(InputError, match="is a file; a run is a folder"):
-        RunWriter(tmp_path / "notes.txt")
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -27,12 +27,6 @@ from tests.scoring.test_table import make_bench, make_run, request
 
 pytestmark = pytest.mark.journey
 
-"""Its four runs were shown the released options; the 27 others those of an earlier version."""
-"""Model, variant, setting."""
-"""The release writes this item's options as a list inside a list, so its parser saw one option and only knew A.
-
-We read three, so its four answers are the only ones on which ``mmmu`` and the published parser may differ.
-"""
 RELEASED = "gpt-4o(release-example)"
 TEXT_RUNS = [
     *(("gpt-4-0613", setting) for setting in ("zero-shot", "2-shot-cot", "2-shot-pot")),
@@ -101,6 +95,9 @@ def per_run(frame: pl.DataFrame, value: pl.Expr) -> dict[RunName, int]:
 
 
 NESTED = "validation_Accounting_29"
+"""The release writes its options as a list inside a list, so its parser saw one; we read three: only on its four
+answers may ``mmmu`` and the published parser differ.
+"""
 
 
 def joined(scores: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:

@@ -75,13 +75,9 @@ def test_a_failed_call_has_no_score_whatever_else_is_there(item: Item, given: fl
 
 
 @pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
-def test_a_blocked_question_scores_0_and_is_not_read(item: Item, metric: str) -> None:
+def test_a_blocked_question_scores_0_unread_and_an_unknown_answer_has_no_score(item: Item, metric: str) -> None:
     for text in (None, "", "B", "dog"):
         assert brief(worth(item, reply(text, "blocked"))) == (None, None, metric, 0.0)
-
-
-@pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
-def test_an_unknown_answer_has_no_score(item: Item, metric: str) -> None:
     assert brief(worth(item, reply(None))) == (None, None, metric, None)
 
 

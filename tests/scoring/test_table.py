@@ -209,14 +209,6 @@ def test_what_decides_a_reading_is_not_lumped_together() -> None:
     assert found.get_column("score").to_list()[: len(ways)] == [score for _, score in cases]
 
 
-def test_a_likelihood_that_json_could_not_write_is_the_least() -> None:
-    """Minus infinity is written as null: the choice is impossible, and the others can still be compared."""
-    written = msgspec.json.encode([(value,) for value in (-3.0, float("-inf"), -1.0, float("nan"))]).decode()
-    assert written == "[[-3.0],[null],[-1.0],[null]]"
-    found = table([{"candidates": written, "text": ""}], [animals("i", 2)])
-    assert found.select("reading", "choice", "score").rows() == [("chosen", "C", 1.0)]
-
-
 def hostile(drawn: random.Random) -> str | None:
     pieces = ("A", "b", "3", "cat", "dog", "not B", "(C)", "\x00", "\x1b[2J", "\u202e", "[bold]", "é", "🐟", *"\n ")
     joined = "".join(drawn.choices(pieces, k=drawn.randrange(1, 6)))

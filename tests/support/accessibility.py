@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reports.pages import Tags
 from tests.support.browser import Browser, BrowserWindow
 
 _AXE = "axe_playwright_python"
@@ -103,3 +104,17 @@ def check_accessible(
     if visitor is None:
         who.close()
     assert not told, f"{len(told)} barriers\n" + "\n".join(told[:20])
+
+
+def check_light_and_still(browser: Browser, page: Path, most_bytes: int) -> None:
+    """A page is accessible, weighs at most ``most_bytes``, is inert, asks for nothing, and nothing moves on it."""
+    assert page.stat().st_size <= most_bytes
+    Tags(page.read_text("utf-8")).check_inert("http://127.0.0.1:8765/")
+    check_accessible(browser, page)
+    visitor = browser.visitor(1440, 900)
+    for width in (1440, PHONE):
+        visitor.resize(width)
+        assert layout_shift(visitor, page) < 0.01, width
+    assert visitor.errors == []
+    assert [url for url in visitor.requests if not url.startswith(("file:", "data:", "about:"))] == []
+    visitor.close()

@@ -62,7 +62,7 @@ def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
     for line in (shown.audit, shown.golds, shown.ranks, shown.spread):
         assert f"$ {line}" in text
     assert f"| {doubts['item'][0]} |" in text
-    assert "1 of 1 [21 %, 100 %]" in text
+    assert "1 of 1 [20.7, 100.0]" in text
     assert "No answers, no ranking to keep." in text
 
 

@@ -68,9 +68,9 @@ def carry_out(command: str, folder: Path) -> str:
         code = stop.code
     for stream in (out, err):
         stream.flush()
-    printed, told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    printed, errors = (stream.buffer.getvalue().decode() for stream in (out, err))
     if code not in (0, None):
-        raise RuntimeError(f"{command}\n{told}")
+        raise RuntimeError(f"{command}\n{errors}")
     return printed
 
 

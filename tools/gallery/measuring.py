@@ -78,10 +78,14 @@ def there(name: str, exhibit: Exhibit, folder: Path) -> Figures:
     return found
 
 
-def audit(told: Mapping[str, Any]) -> Figures:
+def audit(output: Mapping[str, Any]) -> Figures:
     """What an audit says, without a word of the benchmark's own."""
-    findings = [_finding(one) for one in told["findings"]]
-    return {"items": told["items"], "findings": findings, "shortcuts": [one for one in findings if _is_shortcut(one)]}
+    findings = [_finding(one) for one in output["findings"]]
+    return {
+        "items": output["items"],
+        "findings": findings,
+        "shortcuts": [one for one in findings if _is_shortcut(one)],
+    }
 
 
 def _finding(one: Mapping[str, Any]) -> Figures:
@@ -97,9 +101,9 @@ def _is_shortcut(finding: Mapping[str, Any]) -> bool:
     return bool(finding["probe"] == "shortcuts" and finding["severity"] != "untested")
 
 
-def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
+def golds(output: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
     """The doubtful golds, the likeliest first, what the list is worth by its odds, and where ``known`` ones stand."""
-    rows = told["rows"]
+    rows = output["rows"]
     ratios = {row["item"]: row["ratio"] for row in rows}
     places = {item: 1 + sum(other > ratios[item] for other in ratios.values()) for item in known}
     rather = [row for row in rows if (row["flawed"] or 0) > RATHER]
@@ -111,24 +115,24 @@ def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
     return {"items": len(rows), "rather": len(rather), "expected": expected, "queue": kept, "known": places}
 
 
-def blind(told: Mapping[str, Any]) -> Figures:
+def blind(output: Mapping[str, Any]) -> Figures:
     """What models score without the image, the best first: held against guessing, or against the image."""
-    score, keys = _BLIND[told["measure"]]
-    models = [row for row in told["rows"] if not row["model"].startswith(_MEAN)]
+    score, keys = _BLIND[output["measure"]]
+    models = [row for row in output["rows"] if not row["model"].startswith(_MEAN)]
     rows = sorted(models, key=lambda row: -float(row[score]))
-    return {"measure": told["measure"], "rows": [{key: row[key] for key in keys} for row in rows]}
+    return {"measure": output["measure"], "rows": [{key: row[key] for key in keys} for row in rows]}
 
 
-def ranks(told: Mapping[str, Any]) -> Figures:
+def ranks(output: Mapping[str, Any]) -> Figures:
     """Each model's rank and those that it may have."""
     keys = ("model", "score", "rank", "rank_low", "rank_high", "tie", "n")
-    rows = [{key: row[key] for key in keys} for row in told["rows"]]
+    rows = [{key: row[key] for key in keys} for row in output["rows"]]
     spans = sorted(row["rank_high"] - row["rank_low"] + 1 for row in rows)
     return {"rows": rows, "ties": len({row["tie"] for row in rows}), "span": spans[len(spans) // 2]}
 
 
-def _apart(told: Mapping[str, Any]) -> Figures:
-    row = told["rows"][0]
+def _apart(output: Mapping[str, Any]) -> Figures:
+    row = output["rows"][0]
     return {"apart": row["apart"], "pairs": row["pairs"]}
 
 

@@ -14,7 +14,7 @@ from tools.gallery.measuring import KEEPS, RATHER, Figures
 
 BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
 _WRONG = ("bad", "suspect")
-_SAID = {"bad": "broken", "suspect": "suspicious"}
+_WORDS = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
 _LOCAL = ("missing-image", "no-image", "no-images")
 """Findings about what lies on this disk, not about a benchmark."""
@@ -24,24 +24,24 @@ def write_pages(
     exhibits: Mapping[str, Exhibit], stored: Mapping[str, Figures], seen: Sequence[Judgement], to: Path
 ) -> None:
     """Write one page a benchmark that was measured, and the index."""
-    rooms = [(name, exhibit) for name, exhibit in exhibits.items() if name in stored]
-    for name, exhibit in rooms:
+    measured = [(name, exhibit) for name, exhibit in exhibits.items() if name in stored]
+    for name, exhibit in measured:
         (to / f"{name}.md").write_text(page(name, exhibit, stored[name], seen), encoding="utf-8")
     (to / "README.md").write_text(_template("index").render(table=summary(exhibits, stored, seen)), encoding="utf-8")
 
 
 def page(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement]) -> str:
     """One benchmark's page."""
-    told = {row.item: row.judgement for row in seen if row.benchmark == name}
-    by_eye = {said: eye for drawn, said in DRAWN.items() if (eye := _checked(seen, name, drawn)).looked}
+    judged = {row.item: row.judgement for row in seen if row.benchmark == name}
+    by_eye = {words: eye for drawn, words in DRAWN.items() if (eye := _checked(seen, name, drawn)).looked}
     text = _template("page").render(
-        exhibit=exhibit, judged=told, by_eye=by_eye, wrong=_wrong(figures), keeps=KEEPS, even=RATHER, **figures
+        exhibit=exhibit, judged=judged, by_eye=by_eye, wrong=_wrong(figures), keeps=KEEPS, even=RATHER, **figures
     )
     return _GAP.sub("\n\n", text)
 
 
 def into_readme(readme: str, table: str) -> str:
-    """The README with the table between its two letters."""
+    """The README with the table between its two marks."""
     before, _, rest = readme.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
@@ -99,17 +99,17 @@ def _best_blind(blind: Figures) -> str:
 
 
 def _wrong(figures: Figures) -> list[Figures]:
-    """What an audit holds against a benchmark, apart from what is missing on this disk only."""
+    """Alarms of an audit, apart from files that are missing on this disk only."""
     findings = figures["audit"].get("findings", ())
     return [
-        one | {"said": _SAID[one["severity"]]}
+        one | {"severity_word": _WORDS[one["severity"]]}
         for one in findings
         if one["severity"] in _WRONG and one["kind"] not in _LOCAL
     ]
 
 
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _share(value: IntervalEstimate) -> str:
@@ -119,7 +119,7 @@ def _share(value: IntervalEstimate) -> str:
 
 
 def _interval(row: Mapping[str, Any], name: str) -> str:
-    value, low, high = (_percent(row[name + end], 1) for end in ("", "_low", "_high"))
+    value, low, high = (_percent(row[name + end]) for end in ("", "_low", "_high"))
     return f"{value} [{low}, {high}]"
 
 

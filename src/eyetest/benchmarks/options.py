@@ -106,15 +106,10 @@ def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle
 
 def without_letters(options: Sequence[str]) -> tuple[str, ...]:
     """The options without the letters that all of them have, in order and in one style."""
-    texts = tuple(options)
-    while (bare := _split_letters(texts)) is not None:
+    texts, expected = tuple(options), [letter(position) for position in range(len(options))]
+    while (bare := next((rest for letters, rest in _readings(texts) if letters == expected), None)) is not None:
         texts = bare
     return texts
-
-
-def _split_letters(options: tuple[str, ...]) -> tuple[str, ...] | None:
-    expected = [letter(position) for position in range(len(options))]
-    return next((texts for letters, texts in _readings(options) if letters == expected), None)
 
 
 def bring_letters(options: Sequence[str]) -> bool:

@@ -300,17 +300,18 @@ def _call(
 
 def _take_paths(bound: BoundArguments) -> None:
     """Replace remote paths by their local mirrors, and refuse pipes and devices."""
+    from eyetest.commands.base import path_of
     from eyetest.store.files import refuse_special
-    from eyetest.store.urls import local_path
 
-    def taken(value: Any) -> Any:
+    def taken(name: str, value: Any) -> Any:
         if isinstance(value, Path):
-            value = local_path(value)
+            value = path_of(value, name)
             refuse_special(value)
         return value
 
     for name, value in bound.arguments.items():
-        bound.arguments[name] = type(value)(map(taken, value)) if isinstance(value, list | tuple) else taken(value)
+        many = isinstance(value, list | tuple)
+        bound.arguments[name] = type(value)(taken(name, one) for one in value) if many else taken(name, value)
 
 
 def _usage_error(error: CycloptsError, words: Sequence[str]) -> InputError:

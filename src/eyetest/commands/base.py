@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Benches, Models, Pairs, Words
-from eyetest.errors import InputError, counted, heading, nearest, short
+from eyetest.errors import InputError, counted, heading, nearest, short, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark, ReadOptions
@@ -231,8 +231,12 @@ def open_run(run: AnyRun) -> "Run":
 def path_of(given: object, name: str, expected: str = "a path") -> Path:
     """The path that a user gave as a parameter; anything else is refused in one line."""
     if isinstance(given, str | os.PathLike):
+        from eyetest.store.hub import hub_dataset
         from eyetest.store.urls import local_path
 
+        if name == "to" and hub_dataset(given):
+            push = typed("eyetest", "export", "BENCH", "--to", "hf://datasets/OWNER/NAME")
+            raise InputError(f"{heading('to')}: only benchmarks are written to the hub: {push}")
         return local_path(given)
     kind = type(given).__name__
     is_value = given is None or isinstance(given, bool | int | float | bytes)

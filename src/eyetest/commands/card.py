@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, README
-from eyetest.benchmarks.opening import refuse_one_above
-from eyetest.commands.base import open_bench
+from eyetest.benchmarks.opening import export_benchmark, refuse_one_above
+from eyetest.commands.base import observer, open_bench
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, heading, listed, param, typed
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports import dataset_card
+from eyetest.reports.dataset_card import EXPORTED
 from eyetest.reports.refinements import Records
+from eyetest.store.hub import HubDataset, push_folder
 
 
 def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwrite: bool) -> Written:
@@ -30,7 +33,7 @@ def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwri
     kept = (to or home) / FACTS
     stated = dataset_card.with_settings(dataset_card.read_facts(kept if kept.exists() else home / FACTS), facts)
     known = dataset_card.card_of(benchmark, stated, records)
-    dataset_card.write_card(known, benchmark, target)
+    dataset_card.write_card(known, benchmark.path, target)
     if facts:
         dataset_card.write_facts(kept, stated)
     notes = []
@@ -63,6 +66,33 @@ def home_of(bench: Path) -> tuple[Path, Records | None]:
 def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
     """The card beside an export that is uploaded as it is; nothing beside any other."""
     if format_name in dataset_card.EXPORTS:
-        home, records = home_of(bench)
-        known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), records)
-        dataset_card.write_readme(known._replace(data_files=dataset_card.EXPORTS[format_name], exported=True), folder)
+        _write_exported(bench, benchmark, folder, dataset_card.EXPORTS[format_name])
+
+
+def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
+    """Push a benchmark to the hub: Parquet with its images, a card, and Croissant."""
+    benchmark = open_bench(bench)
+    about = f"{benchmark.manifest.name} {benchmark.manifest.version}"
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / EXPORTED).parent.mkdir()
+        export_benchmark(benchmark, "parquet", folder / EXPORTED)
+        known = _write_exported(bench, benchmark, folder, EXPORTED)
+        with observer().steps(title := f"pushing {dataset}") as step:
+            step(title, 0)
+            page = push_folder(dataset, folder, f"{about}, written by eyetest", overwrite=overwrite)
+    notes = [f"a new dataset is private; {page} has the setting"]
+    if not known.licence.is_known:
+        notes.append(
+            f"the licence is unknown: {param('format', 'card')} {param('fact', 'licence=…')}, then push again"
+        )
+    facts = {"kind": "items", "items": len(benchmark), "format": "parquet", "to": str(dataset)}
+    return Written(f"{len(benchmark):,} items, {README}, {CROISSANT} → {dataset}", facts, notes)
+
+
+def _write_exported(bench: Path, benchmark: Benchmark, folder: Path, data: str) -> dataset_card.Known:
+    home, records = home_of(bench)
+    known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), records)
+    known = known._replace(data_files=data, exported=True)
+    dataset_card.write_card(known, folder, folder)
+    return known

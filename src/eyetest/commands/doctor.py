@@ -21,7 +21,7 @@ from eyetest.errors import EyetestError, listed, nearest, short
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
-    from eyetest.models.openai.model import OpenAIModel
+    from eyetest.models.openai import OpenAIModel
     from eyetest.records import ModelEntry
     from eyetest.records.item import Part
 
@@ -163,7 +163,7 @@ async def _model(name: str, entry: "ModelEntry", *, call: bool) -> list[Check]:
     """A checkpoint or recorded answers are looked for; a server is asked for its models."""
     from eyetest.benchmarks.images import ImageStore
     from eyetest.models import Images, Surroundings, make_models
-    from eyetest.models.openai.model import OpenAIModel
+    from eyetest.models.openai import OpenAIModel
     from eyetest.redaction import redact
 
     try:

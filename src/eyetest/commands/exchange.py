@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     Table = AnyPath | pl.DataFrame
     """A file of another tool, or in Python a table."""
+    Target = AnyPath
+    """A path, a dataset of the hub, or a tracker."""
 else:
-    Table = Path
+    Table, Target = Path, str
 
 _ITEMS = panel("Where the file holds items", 1)
 _ANSWERS = panel("Where the file holds answers", 2)
@@ -190,20 +192,22 @@ def export_file(
     what: Bench | AnyRun,
     /,
     *,
-    to: AnyPath | None = None,
+    to: Target | None = None,
     format: str | None = None,  # noqa: A002
     fact: Words = (),
     overwrite: Overwrite = False,
 ) -> Written:
     """Export items for another tool, the answers of a run as a table, or a dataset card.
 
-    Items are read back the same from every format. A folder that is uploaded as it is (lmms-eval) gets a card. A run
-    is written as .parquet, .jsonl or .csv. The card (README.md and croissant.json) states what is in the benchmark,
-    what was removed and why, its weaknesses and its licence.
+    Items are read back the same from every format. A folder that is uploaded as it is (lmms-eval) gets a card, and so
+    does a dataset that is pushed to the Hugging Face hub (as Parquet, private until you change that). A run
+    is written as .parquet, .jsonl or .csv, or sent to a tracker: scores with intervals, unread shares, gain, and a
+    table of answers without questions and keys. The card (README.md and croissant.json) states what is in the
+    benchmark, what was removed and why, its weaknesses and its licence.
 
     Args:
         what: A benchmark, the result of a refinement, or a run.
-        to: The file or folder to write; a card goes into the benchmark folder by default.
+        to: The file or folder to write; hf://datasets/OWNER/NAME; wandb:PROJECT, mlflow:URI or tensorboard:DIR.
         format: Items: vlmevalkit, lmms-eval, parquet, jsonl; or card.
         fact: Only with card, kept in card.yaml: licence=CC-BY-4.0, contact=…, sources.NAME=MIT; repeatable.
         overwrite: Replace files that eyetest wrote before, or a card that a person changed.
@@ -212,13 +216,16 @@ def export_file(
         $ eyetest export mybench --format vlmevalkit --to mybench.tsv
         $ eyetest export mybench --format card --fact licence=CC-BY-4.0
         $ eyetest export run --to answers.csv
+        $ eyetest export run --to mlflow:http://127.0.0.1:5000
 
         >>> et.export_file("run", to="table.csv").facts["answers"]
         720
 
     """
     from eyetest.benchmarks.opening import FORMATS, writable
+    from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
+    from eyetest.store.hub import hub_dataset
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
     facts: list[str] = several(fact)
@@ -230,6 +237,16 @@ def export_file(
         raise InputError(f"{heading('fact')}: facts go into a card: {param('format', _CARD)}")
     if to is None:
         raise InputError(f"{param('to')} is missing: which file or folder is written?")
+    if tracker := tracker_of(to):
+        if format is not None or not is_run(path):
+            raise InputError(f"{heading('to')}: {tracker[0]} takes a run; leave out {param('format')}")
+        return export_to_tracker(Run(path), *tracker)
+    if dataset := hub_dataset(to):
+        from eyetest.commands.card import push
+
+        if format is not None or is_run(path):
+            raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; leave out {param('format')}")
+        return push(path, dataset, overwrite=overwrite)
     target = path_of(to, "to")
     if isinstance(what, Run) or is_run(path):
         if format is not None:

@@ -149,13 +149,12 @@ class MeasureResult(Result):
 
 def _listed(name: str | None) -> Result:
     """The measures with a summary of each, or the settings of one."""
-    from eyetest.commands.show import ShowResult, summaries
-
-    if name is None:
-        rows = sorted(summaries("measure", "measure"))
-        return ShowResult("measures", ("measure", "summary"), rows, dict(rows))
+    from eyetest.commands.show import ShowResult
     from eyetest.measures import MEASURES
 
+    if name is None:
+        rows = [(measure, MEASURES[measure].summary) for measure in MEASURES]
+        return ShowResult("measures", ("measure", "summary"), rows, dict(rows))
     rows = [
         (param(_EXTERNAL, "CSV") if key == _EXTERNAL else f"{key}={default}", about)
         for key, (default, about) in MEASURES[name].own.items()

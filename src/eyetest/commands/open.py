@@ -3,19 +3,21 @@
 from typing import Annotated
 
 from eyetest.commands.base import observer, path_of, several
-from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
+from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
 
-_BUNDLE = panel("Files instead of a server", 1)
+_BUNDLE = panel("Files instead of a server", 2)
 
 
 def browse(
     places: Paths,
     /,
     *,
-    browser: bool = False,
-    address: str | None = None,
+    browser: Annotated[bool, SERVED] = False,
+    address: Annotated[str | None, SERVED] = None,
+    public: Annotated[str | None, SERVED] = None,
+    proxy: Annotated[Words, SERVED] = (),
     bundle: Annotated[AnyPath | None, _BUNDLE] = None,
     no_golds: Annotated[bool, _BUNDLE] = False,
     overwrite: Overwrite = False,
@@ -29,6 +31,8 @@ def browse(
         places: Benchmarks, runs, what refine wrote, and audits (JSON, verdicts), shown together.
         browser: Open the page in the browser.
         address: HOST:PORT to listen on; by default this machine alone, port 8765 or the next free one.
+        public: Address that browsers use, where a reverse proxy passes their calls on: https://HOST/PATH.
+        proxy: IP address or network of a proxy whose X-Forwarded-For and -Proto count; repeatable.
         bundle: Write files for any web host, or to open directly, into this folder, and serve nothing.
         no_golds: Leave out answer keys and everything that reveals them.
         overwrite: Replace a bundle that eyetest wrote before.
@@ -44,7 +48,7 @@ def browse(
     import webbrowser
 
     from eyetest.pages.item_links import HOST, INDEX, read_address
-    from eyetest.pages.serving import listen, server_of
+    from eyetest.pages.serving import listen, read_front, server_of
     from eyetest.studio.app.bundle import write_bundle
     from eyetest.studio.app.items import make_app
     from eyetest.studio.collection import Collection
@@ -53,10 +57,11 @@ def browse(
     paths = [path_of(place, "places") for place in named]
     if bundle is None and (no_golds or overwrite):
         raise InputError(f"{param('no_golds', True)} and {param('overwrite', True)} go with {param('bundle', 'DIR')}")
-    if bundle is not None and (browser or address is not None):
-        without = f"leave out {param('browser')} and {param('address')}"
-        raise InputError(f"{param('bundle', bundle)} serves nothing; {without}")
+    served = {"browser": browser, "address": address, "public": public, "proxy": proxy}
+    if bundle is not None and (wrong := [name for name, value in served.items() if value]):
+        raise InputError(f"{param('bundle', bundle)} serves nothing; leave out {param(wrong[0])}")
     host, port = read_address(address)
+    front = read_front(host, public, proxies := several(proxy))
     collection = Collection(paths, observer().busy)
     if bundle is not None:
         to = path_of(bundle, "bundle")
@@ -65,10 +70,10 @@ def browse(
     for line in collection.notes:
         observer().note(line)
     taken, url = listen(host, port)
-    if host != HOST:
+    if host != HOST or public:
         observer().note("everyone who can reach this machine sees all items, answer keys and replies")
-    observer().note(f"serving {url}/ until Ctrl-C")
+    observer().note(f"serving {front.public or url}/ until Ctrl-C")
     if browser:
-        webbrowser.open(f"{url}/")
-    server_of(make_app(collection, host, paths)).run(sockets=[taken])
+        webbrowser.open(f"{front.public or url}/")
+    server_of(make_app(collection, front, paths), proxies).run(sockets=[taken])
     return None

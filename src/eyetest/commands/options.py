@@ -51,5 +51,6 @@ SHORT_N, SHORT_M = Parameter(alias="-n"), Parameter(alias="-m")
 READING = panel("How the file is read", 1)
 WHICH = panel("Which answers count", 1)
 HOW = panel("Intervals", 2)
+SERVED = panel("How it is served", 1)
 External = Annotated[Scores | None, Parameter(name="--with")]
 ShortModel = Annotated[Words, SHORT_M, WHICH]

@@ -154,7 +154,7 @@ def report(
             album=album,
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
-            sections=() if chosen else report_page.ranking_shift(material, sources.verdicts),
+            sections=() if chosen else report_page.ranking_sections(material, sources.verdicts),
         )
         if chosen is None:
             removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)

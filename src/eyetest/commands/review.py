@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
-from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
+from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
 from eyetest.errors import EyetestError, InputError, counted, heading, minute, nearest, param, short, typed
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from eyetest.studio.decisions import ReviewPlan
     from eyetest.studio.overview import ReviewOverview
 
-_SERVED = panel("How it is served", 1)
 _NOT_SERVED = "none"
 
 
@@ -33,8 +32,10 @@ def review(
     solve: bool = False,
     per: str = "",
     to: AnyPath | None = None,
-    browser: Annotated[bool, _SERVED] = False,
-    address: Annotated[str | None, _SERVED] = None,
+    browser: Annotated[bool, SERVED] = False,
+    address: Annotated[str | None, SERVED] = None,
+    public: Annotated[str | None, SERVED] = None,
+    proxy: Annotated[Words, SERVED] = (),
 ) -> "ReviewStatus | None":
     """Have people decide about items in a browser: keep, drop with a reason, fix, or unsure.
 
@@ -51,6 +52,8 @@ def review(
         to: Folder of decisions. [default: in the refinement, or PLACE-review]
         browser: Open it in the browser.
         address: HOST:PORT to listen on, or none to prepare the review only. [default: this machine]
+        public: Address that browsers use, where a reverse proxy passes their calls on: https://HOST/PATH.
+        proxy: IP address or network of a proxy whose X-Forwarded-For and -Proto count; repeatable.
 
     Examples:
         $ eyetest review mybench run --items 100 --form mmstar --browser
@@ -67,12 +70,13 @@ def review(
     from threading import Thread
 
     from eyetest.pages.item_links import HOST, read_address
-    from eyetest.pages.serving import listen, server_of
+    from eyetest.pages.serving import listen, read_front, server_of
     from eyetest.studio.app.office import make_review_app
 
     named: list[Path | str] = several(places)
     settings = reviews.ReviewSettings(items, rounds, form, solve, per)
     host, port = read_address(None if address == _NOT_SERVED else address)
+    front = read_front(host, public, proxies := several(proxy))
     folder = path_of(to, "to") if to is not None else None
     opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
     project, note = opened.project, observer().note
@@ -88,20 +92,20 @@ def review(
 
     taken, url = listen(host, port)
     Thread(target=read_ahead, daemon=True).start()
-    project.keep_address(url)
+    project.keep_address(front.public or url)
     name = "admin"
     with suppress(OSError, KeyError, ImportError):
         name = getpass.getuser()
     link = project.link(project.people.invite(name, "admin"))
     note(f"serving until Ctrl-C; the link of {name} works in the browser that opens it first: {link}")
     note(f"invite others: {typed('eyetest', 'review', 'invite', 'NAME', '--on', project.folder)}")
-    if host == HOST:
+    if host == HOST and not public:
         note(f"only this machine can open it; {param('address', 'HOST:PORT')} lets others in")
     for line in project.progress().stuck:
         note(line)
     if browser:
         webbrowser.open(link)
-    server_of(make_review_app(opened.collection, project, host)).run(sockets=[taken])
+    server_of(make_review_app(opened.collection, project, front), proxies).run(sockets=[taken])
     return None
 
 

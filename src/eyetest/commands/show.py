@@ -1,6 +1,5 @@
 """The command ``show``: look at a benchmark, a run, a review, or something that has a name."""
 
-import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Words
 from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
-from eyetest.registry import load_entry_point, points_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -356,10 +354,11 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
 
 def _list(name: str) -> ShowResult:
     if name == "recipes":
+        from eyetest.filters import FILTERS
         from eyetest.recipes.listing import list_recipes
 
         rows = [("recipe", *recipe) for recipe in list_recipes()]
-        rows += [("filter", name, about, "") for name, about in sorted({*summaries("filter", "Filter")})]
+        rows += [("filter", filter_, FILTERS[filter_].summary, "") for filter_ in FILTERS]
         return ShowResult(name, ("kind", "name", "about", "tags"), rows)
     if name == "prompts":
         from eyetest.prompts.sets import load_prompts, prompt_names
@@ -388,18 +387,6 @@ def _models(path: Path) -> ShowResult | None:
         return None
     models = [(name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()]
     return ShowResult("models", ("name", "spec", "key variable"), models)
-
-
-def summaries(kind: str, maker: str) -> Iterator[tuple[str, str]]:
-    """Name and summary of each plug-in of a kind, read from the sources so that nothing slow is imported."""
-    for path in (Path(__file__).parent.parent / f"{kind}s").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == maker:
-                yield ast.literal_eval(node.args[0]), ast.literal_eval(node.args[1])
-    for point in points_of(kind):
-        found = load_entry_point(point)
-        for plugin in found if isinstance(found, tuple) else (found,):
-            yield plugin.name, plugin.summary
 
 
 def _recipe(name: str) -> ShowResult:

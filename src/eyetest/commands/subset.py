@@ -10,7 +10,7 @@ from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
 from eyetest.commands.options import AnyPath, AnyRun, Bench, External, Overwrite, Runs, Scores, Words, panel
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, counted, heading, param
+from eyetest.errors import InputError, counted, heading, param, percent
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -109,14 +109,14 @@ def subset(
     steps, notes = list[str](), list[str]()
     items = _kept(benchmark, words, unseen_by, steps, notes)
     curves = correlations = None
-    pool, how = [item.id for item in items], f"{share:.1%}"
+    pool, how = [item.id for item in items], f"{percent(share)}"
     if like is not None:
         chosen, how = _matching(benchmark, open_bench(like), pool, share, (compare, several(encoder)))
         correlations, more = _correlated(runs, pool, chosen, external, seed)
     elif runs:
         results = gather(runs)
         chosen, curves, more = draw_small(results, pool, share, seed)
-        how = f"{share:.1%} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}"
+        how = f"{percent(share)} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}"
         more = (*results.notes, *more)
     if like is not None or runs:
         items = [item for item in items if item.id in chosen]
@@ -169,7 +169,7 @@ def _matching(
     (own, theirs), notes = embedded([benchmark, reference], *how)
     by = " and ".join(encoder.name for encoder in own.encoders.values())
     chosen = matching(theirs, own, pool, max(1, round(share * len(pool))))
-    return chosen, "; ".join([f"{share:.1%} most like {reference.manifest.name} by {by}", *notes])
+    return chosen, "; ".join([f"{percent(share)} most like {reference.manifest.name} by {by}", *notes])
 
 
 def _correlated(

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from eyetest.errors import InputError, counted, heading, listed
+from eyetest.errors import InputError, counted, heading, listed, percent
 from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
@@ -446,7 +446,7 @@ def against_random(
 
 def _coverage(missed: Missed) -> str:
     """What intervals of estimates are worth, from panel models that were left out of the fit."""
-    held = f"{missed.covered():.0%} of the full scores of {counted(len(missed.errors), 'model')}"
+    held = f"{percent(missed.covered())} of the full scores of {counted(len(missed.errors), 'model')}"
     return (
         f"95 % intervals, as wide as the rest of the panel sets them, held {held}, each left out of the fit in turn"
     )

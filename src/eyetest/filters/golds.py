@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, percent
 from eyetest.filters import Filter, FilterInput
 from eyetest.filters.hits import count, stopping_rule
 from eyetest.measures.hits import HIT
@@ -90,7 +90,7 @@ def _reason(item: Item, weighed: Suspicion, at: int) -> str:
     if math.isnan(flawed):
         few = f"no odds, since models count as {weighed.independent:.1f} independent ones, below {INDEPENDENT:g}"
         return f"{rival} instead of {gold}? {ratio}; {few}"
-    return f"{rival} instead of {gold}? wrong gold {flawed:.0%}, {ratio}"
+    return f"{rival} instead of {gold}? wrong gold {percent(flawed)}, {ratio}"
 
 
 def _votes(case: FilterInput, item: Item) -> list[int]:

@@ -1,6 +1,8 @@
-"""How options are chosen: preferred positions, every order right, letters named, agreement beyond chance."""
+"""How options are chosen: preferred positions, every order right, letters named, agreement beyond chance, entropy
+over repeated tests of an item (ReForm-Eval).
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,23 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, counted, listed, param
-from eyetest.measures.option_prior import option_priors
-from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.likelihood import option_priors
+from eyetest.measures.results import (
+    MEMBER,
+    TESTS,
+    Measured,
+    NotMeasurable,
+    Results,
+    Settings,
+    measure,
+    split,
+    table_of,
+)
 from eyetest.measures.stats.agreement import all_raters, cohen_pairs
 from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import mean_columns, mean_table, pivoted, with_adjusted
-from eyetest.records import GIVEN
+from eyetest.records import GIVEN, Asked
 
 _IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
 _VALUES = ("circular", "plain", "difference")
@@ -252,4 +264,120 @@ def _coefficients(
     return rows
 
 
-MEASURES = (positions, circular, format_hits, agreement)
+SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
+"""Sources of differing choices, and their axes."""
+_PAPERS_TESTS = 5
+_ENTROPIES = ("entropy", "corrected", "normalised", "accuracy")
+_IS_TEST = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl.col("reading") != "text"))
+
+
+def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
+    """For each source the rows where only its axis varies, out of the ``TESTS`` that occur."""
+    usual: dict[str, Any] = {axis: getattr(Asked(item="", model=""), axis) for axis in TESTS}
+    for axis, default in usual.items():
+        if not (tests.get_column(axis) == default).any():
+            usual[axis] = tests.get_column(axis).min()
+    rows_of = {"all": pl.col("template").is_not_null()}
+    for source, axis in SOURCES.items():
+        only = pl.all_horizontal(pl.col(other) == usual[other] for other in TESTS if other != axis)
+        if tests.filter(only).get_column(axis).n_unique() > 1:
+            rows_of[source] = only
+    return rows_of
+
+
+@measure(
+    "instability",
+    "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source",
+    pools=True,
+)
+def instability(results: Results, settings: Settings) -> Measured:
+    """One row a source, series and tag value."""
+    tags, keys = results.by_tags(settings.by), results.keys()
+    asked = results.scores.filter(_IS_TEST & (pl.col("outcome") != "failed"))
+    tests = asked.group_by("model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
+    if not tests.get_column("choice").sum():
+        raise NotMeasurable("instability: no answer was read as one of several choices")
+    rows_of = sources(tests)
+    types, item = asked.collect_schema(), ("benchmark", "item")
+    items = results.items.lazy().select(
+        *(pl.col(name).cast(types[name]) for name in item), "cluster", "options", *tags, pl.lit(True).alias("known")
+    )
+    of_item = _by_item_and_source(asked, dict.fromkeys(("benchmark", *keys, *results.members)), rows_of)
+    of_item = of_item.join(items, on=item, how="left")
+    is_text = pl.col("known").is_not_null() & pl.col("options").is_null()
+    known = of_item.filter(~is_text).collect(engine="streaming")
+    parts = [
+        _entropies(known, source, [*keys, *tags], settings.level).select(pl.lit(source).alias("source"), pl.all())
+        for source in rows_of
+    ]
+    measured = pl.concat(parts).sort("source", *keys, *tags)
+    whole = measured.filter(pl.col("source") == "all")
+    if not whole.get_column("n").sum():
+        raise NotMeasurable(
+            "instability: no choice item has two answers that were read; ask again with other templates, orders, "
+            "letters or samples"
+        )
+    return Measured(measured, _few_tests(whole))
+
+
+def _by_item_and_source(tests: pl.LazyFrame, keys: Iterable[str], rows_of: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """One row per item: for each source its tests, choices read and seen, Σ n ln n over choices, and scores."""
+    score, chosen = pl.col("score"), pl.col("choice").is_not_null()
+    of_choice, of_item = [], []
+    for source, only in rows_of.items():
+        n = pl.col(f"{source} tests").cast(pl.Float64)
+        read = pl.when(chosen & (n > 0)).then(n)
+        scored = pl.when(only).then(score)
+        of_choice += [only.sum().alias(f"{source} tests"), scored.sum().alias(f"{source} score")]
+        of_choice.append(scored.count().alias(f"{source} scored"))
+        of_item += [pl.col(f"{source} {name}").sum() for name in ("tests", "score", "scored")]
+        of_item += [read.sum().alias(f"{source} read"), read.count().alias(f"{source} seen")]
+        of_item.append((read * read.log()).sum().alias(f"{source} n ln n"))
+    return tests.group_by(*keys, "item", "choice").agg(of_choice).group_by(*keys, "item").agg(of_item)
+
+
+def _entropies(of_item: pl.DataFrame, source: str, keys: Sequence[str], level: float) -> pl.DataFrame:
+    """Means over items tested twice or more; with fewer than two answers read they have no entropy. ``corrected`` is
+    Miller and Madow's: plus (choices seen − 1) / (2 × tests), never more than ln(options).
+    """
+    tests, read, seen = (pl.col(f"{source} {name}") for name in ("tests", "read", "seen"))
+    plain = pl.when(seen > 1).then(read.log() - pl.col(f"{source} n ln n") / read).otherwise(0.0)
+    most = pl.when(pl.col("options") > 0).then(pl.col("options").log())
+    values = (plain, pl.min_horizontal(plain + (seen - 1) / (2 * read), most), plain / pl.when(most > 0).then(most))
+    entropies = [pl.when(read > 1).then(value).alias(name) for name, value in zip(_ENTROPIES, values, strict=False)]
+    scored = pl.col(f"{source} scored")
+    rows = of_item.filter(tests > 1).select(
+        *keys,
+        "item",
+        pl.coalesce("cluster", pl.col("item").cast(pl.String)).alias("cluster"),
+        *entropies,
+        pl.when(scored > 0).then(pl.col(f"{source} score") / scored).alias("accuracy"),
+        tests.alias("tests"),
+        read.alias("read"),
+        pl.lit(1).alias("items"),
+    )
+    if MEMBER in of_item.columns:
+        rows = rows.group_by(*keys, "item", "cluster").mean()
+    rows = rows.with_columns(pl.col("accuracy").is_between(0, 1).alias("accuracy binary"))
+    means = mean_columns(rows.lazy(), keys, _ENTROPIES, ("tests", "read", "items"), level=level)
+    return means.select(
+        *keys,
+        *(value + end for value in _ENTROPIES for end in ("", "_low", "_high")),
+        (1 - pl.col("read") / pl.col("tests")).alias("unread"),
+        (pl.col("tests") / pl.col("items")).alias("tests"),
+        pl.col("entropy_n").alias("n"),
+        (pl.col("items") - pl.col("entropy_n")).alias("unmeasured"),
+    )
+
+
+def _few_tests(overall: pl.DataFrame) -> tuple[str, ...]:
+    notes = []
+    fewest = overall.get_column("tests").min()
+    if isinstance(fewest, float) and fewest < _PAPERS_TESTS:
+        notes.append(f"as few as {fewest:.3g} tests an item: the paper has at least {_PAPERS_TESTS}; see corrected")
+    if unmeasured := int(overall.get_column("unmeasured").sum()):
+        notes.append(f"{counted(unmeasured, 'item')} of some model with fewer than two answers read: no entropy")
+    return tuple(notes)
+
+
+MEASURES = (positions, circular, format_hits, agreement, instability)

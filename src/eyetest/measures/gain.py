@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
+from eyetest.errors import counted, listed, param
 from eyetest.measures.hits import strictest
 from eyetest.measures.results import (
     MEMBER,
@@ -20,7 +20,7 @@ from eyetest.measures.results import (
     Results,
     Settings,
     measure,
-    read_where,
+    read_axes,
 )
 from eyetest.measures.stats.intervals import (
     Floats,
@@ -53,7 +53,8 @@ def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
     results = _with_bases(results)
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
-    asked = _asked_of_base(settings.own["base"])
+    base = read_axes(settings.own["base"], "base", PROTOCOL)
+    asked = {PROTOCOL.index(axis): str(value) for axis, value in base.items()}
     rows: list[_Row] = []
     for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
         stratum = tuple(part.key[name] for name in strata)
@@ -133,16 +134,6 @@ def _with_bases(results: Results) -> Results:
     bases = bases.with_columns(pl.col("name").alias("model")).select(scores.collect_schema().names())
     groups = {group: ModelEntry(spec="", base=name) for group, name in own.select("group", "name").iter_rows()}
     return replace(results, scores=pl.concat([scores, bases], how="vertical_relaxed"), models=groups)
-
-
-def _asked_of_base(word: str) -> dict[int, str]:
-    """The axes, by number, on which the base language model was asked otherwise: ``shots=two``."""
-    axes = {}
-    for axis, values in read_where(filter(None, word.split(","))):
-        if axis not in PROTOCOL:
-            raise InputError(f"{heading('set', f'base={word}')}: no axis {short(axis)}; {nearest(axis, PROTOCOL)}")
-        axes[PROTOCOL.index(axis)] = values[0]
-    return axes
 
 
 def _trios(part: SideBySide, results: Results, other: Mapping[int, str], notes: dict[str, None]) -> Iterator[_Trio]:

@@ -38,17 +38,13 @@ def strictest(columns: Mapping[str, Floats]) -> str:
     return rivals[int(np.argmax(shared.mean(axis=0)))]
 
 
-def strictest_modalities(scores: pl.DataFrame, keys: Sequence[str], way: str = "modality") -> pl.DataFrame:
-    """``*keys, modality``: the modality (or other ``way``) under which each answered most."""
+def _strictest_ways(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """``*keys, way``: the way of asking in which each answered most."""
     rows = []
     for key, part in scores.group_by(keys, maintain_order=True):
-        if part.get_column(way).n_unique() == 1:
-            rows.append((*key, part.item(0, way)))
-            continue
-        wide = part.pivot(way, index=["item"], values="score", aggregate_function="mean")
-        columns = {name: wide.get_column(name).cast(pl.Float64).to_numpy() for name in wide.columns if name != "item"}
-        rows.append((*key, strictest(columns)))
-    return pl.DataFrame(rows, schema={name: scores.schema[name] for name in (*keys, way)}, orient="row")
+        wide = part.pivot("way", index=["item"], values="score", aggregate_function="mean").drop("item")
+        rows.append((*key, strictest({ways.name: ways.cast(pl.Float64).to_numpy() for ways in wide})))
+    return pl.DataFrame(rows, schema={name: scores.schema[name] for name in (*keys, "way")}, orient="row")
 
 
 def _rank(way: str) -> tuple[int, str]:
@@ -141,7 +137,7 @@ def answered(results: Results, name: str) -> pl.DataFrame:
 def strictest_answers(every: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Make a model one inspector: of several ways of asking the strictest counts, separately by ``apart``."""
     keys = ["benchmark", "model", *apart]
-    taken = strictest_modalities(every, keys, "way")
+    taken = _strictest_ways(every, keys)
     kept = every.join(taken, on=[*keys, "way"], how="semi")
     several = every.filter(pl.col("way").n_unique().over(keys) > 1)
     if several.is_empty():

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, counted
+from eyetest.errors import InputError, counted, percent
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
@@ -96,7 +96,7 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
     flawed = table.get_column("flawed").drop_nulls()
     notes = [_NOTE]
     if len(flawed):
-        prior = f"if at most {min(PRIOR, 1 - people):.1%} of golds are wrong"
+        prior = f"if at most {percent(min(PRIOR, 1 - people))} of golds are wrong"
         notes.append(f"by these odds {flawed.sum():.0f} of {counted(len(flawed), 'gold')} are wrong, {prior}")
     if min(independent) < INDEPENDENT:
         count = f"models count as {min(independent):.1f} independent ones by their agreement on wrong answers"

@@ -1,24 +1,21 @@
 """Linked settings: changes of scores, ranks and items between ways of asking or benchmarks (MMMU-Pro)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import hypot, isnan
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, listed, nearest, param, short
+from eyetest.errors import InputError, listed, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.hits import answered, strictest_answers
-from eyetest.measures.results import AXES, PROTOCOL, TAG, measure, split, table_of
+from eyetest.measures.results import AXES, PROTOCOL, TAG, measure, read_axes, split, table_of
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
 from eyetest.measures.stats.paired import paired
 from eyetest.measures.tables import mean_table, paired_columns, with_adjusted
-from eyetest.records import read_order
-
-_WHOLE_NUMBERS = ("template", "order", "sample")
 
 
 def ranks(before: Sequence[float], after: Sequence[float]) -> tuple[list[int], list[int]]:
@@ -76,38 +73,24 @@ def linked(results: Results, settings: Settings) -> Measured:
         return _without_image(results, settings)
     if not two_sides:
         return _settings_table(results, settings)
-    two = sides(results, settings)
+    keys, shared = sides(results, settings)
     if over:
-        return _flips(two, over)
-    table = (
-        table_of(list(_paired(two.shared, two.keys, settings.level)), p=pl.Float64)
-        .cast({key: two.before.schema[key] for key in two.keys})
-        .sort(two.keys)
-    )
-    others = [key for key in two.keys if key != "model"]
+        return _flips(shared, keys, over)
+    rows = []
+    for key, part in split(shared, keys):
+        pair = paired_columns(part, "score_after", "score", settings.level)
+        rows.append(key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p, "n": pair.n})
+    table = table_of(rows, p=pl.Float64).cast({key: shared.schema[key] for key in keys}).sort(keys)
+    others = [key for key in keys if key != "model"]
     ranked = pl.concat([_ranked(part) for _, part in split(table, others)])
-    return Measured(with_adjusted(ranked.sort(two.keys), [key for key in others if not key.startswith(TAG)]))
+    return Measured(with_adjusted(ranked.sort(keys), [key for key in others if not key.startswith(TAG)]))
 
 
-@dataclass(frozen=True)
-class TwoSettings:
-    """Mean scores of items in two settings: ``*keys, item, cluster, score``."""
-
-    keys: list[str]
-    before: pl.DataFrame
-    after: pl.DataFrame
-
-    @property
-    def shared(self) -> pl.DataFrame:
-        """The items that a series has in both: ``*keys, item, cluster, score, score_after``."""
-        return self.before.join(
-            self.after.drop("cluster"), on=[*self.keys, "item"], suffix="_after", nulls_equal=True
-        )
-
-
-def sides(results: Results, settings: Settings) -> TwoSettings:
-    """The scores of ``from`` and ``to``."""
-    wanted = {side: parse_axes(str(settings.own.get(side, "")), side) for side in ("from", "to")}
+def sides(results: Results, settings: Settings) -> tuple[list[str], pl.DataFrame]:
+    """The keys of series, and the items that a series has in ``from`` and ``to``: ``*keys, item, cluster, score,
+    score_after``.
+    """
+    wanted = {side: read_axes(str(settings.own.get(side, "")), side) for side in ("from", "to")}
     if not all(wanted.values()):
         raise NotMeasurable("linked: say what to compare, such as from=ask=direct to=ask=cot")
     named = [axis for axis in ("benchmark", *AXES) if any(axis in values for values in wanted.values())]
@@ -124,30 +107,10 @@ def sides(results: Results, settings: Settings) -> TwoSettings:
         raise NotMeasurable(
             f"linked: no model was asked both ways with the same {listed(keys, 9)}; name in from and to what differs"
         )
-    two = TwoSettings(keys, *frames)
-    if two.shared.is_empty():
+    shared = frames[0].join(frames[1].drop("cluster"), on=[*keys, "item"], suffix="_after", nulls_equal=True)
+    if shared.is_empty():
         raise NotMeasurable("linked: the two settings have no item in common")
-    return two
-
-
-def parse_axes(text: str, side: str) -> dict[str, str | int]:
-    """Read ``benchmark=A,modality=image`` by axis; ``side`` is the setting of the text."""
-    values: dict[str, str | int] = {}
-    for word in filter(None, (part.strip() for part in text.split(","))):
-        axis, equals, value = (part.strip() for part in word.partition("="))
-        if not equals or not value:
-            raise InputError(f"{side}: {short(word)} is not axis=value")
-        if axis not in ("benchmark", *AXES):
-            raise InputError(f"{side}: no axis {short(axis)}; {nearest(axis, ('benchmark', *AXES))}")
-        values[axis] = _number(axis, value, side) if axis in _WHOLE_NUMBERS else value
-    return values
-
-
-def _number(axis: str, value: str, side: str) -> int:
-    try:
-        return read_order(value) if axis == "order" and not value.isdecimal() else int(value)
-    except ValueError:
-        raise InputError(f"{side}: {axis} is a whole number; found {short(value)}") from None
+    return keys, shared
 
 
 def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None:
@@ -158,38 +121,31 @@ def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None
             raise InputError(f"{side}: say which {axis} is meant: {listed(values, 9)}")
 
 
-def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
-    for key, part in split(shared, keys):
-        pair = paired_columns(part, "score_after", "score", level)
-        yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p, "n": pair.n}
-
-
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     before, after = ranks(table.get_column("from_score").to_list(), table.get_column("to_score").to_list())
     columns = table.with_columns(pl.Series("from_rank", before), pl.Series("to_rank", after))
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-def _flips(two: TwoSettings, over: str) -> Measured:
+def _flips(shared: pl.DataFrame, keys: list[str], over: str) -> Measured:
     """One row a series and item that is right on one side only; over models one row an item."""
-    shared = two.shared
     first, then = pl.col("score") >= RIGHT, pl.col("score_after") >= RIGHT
     flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
-    flipped = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
+    flipped = shared.with_columns(flip.alias("flip"), pl.len().over(keys).cast(pl.Int64).alias("n"))
     if over == "models":
-        return _over_models(flipped, [key for key in two.keys if key != "model"])
+        return _over_models(flipped, [key for key in keys if key != "model"])
     table = flipped.drop_nulls("flip").select(
-        *two.keys,
+        *keys,
         *("flip", "item"),
         pl.col("score").alias("from_score"),
         pl.col("score_after").alias("to_score"),
-        pl.len().over(*two.keys, "flip").cast(pl.Int64).alias("flips"),
+        pl.len().over(*keys, "flip").cast(pl.Int64).alias("flips"),
         "n",
     )
-    series = shared.select(two.keys).n_unique()
+    series = shared.select(keys).n_unique()
     lost = int((table.get_column("flip") == "lost").sum())
     note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
-    return Measured(table.sort(*two.keys, "flip", "item"), (note,))
+    return Measured(table.sort(*keys, "flip", "item"), (note,))
 
 
 def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
@@ -213,7 +169,7 @@ Axes = Mapping[str, str | int]
 
 def linked_settings(results: Results, own: Mapping[str, Any]) -> dict[str, Axes]:
     """Where the answers of each setting are, as recognised by their items; the user may name the original."""
-    original = parse_axes(str(own.get("original", "")), "original")
+    original = read_axes(str(own.get("original", "")), "original")
     where = _recognised(results, original.get("benchmark"))
     if original:
         where["original"] = original

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.stats.intervals import Resampling
-from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry
+from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry, read_order
 from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history", "prompts")  # other protocols give other scores
 TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
+_WHOLE_NUMBERS = ("template", "order", "sample")
 TAG = "tag."  # columns of the item table that hold tags begin so
 MODEL = "model."  # a property of models begins so where a tag may stand
 MEMBER = "member"  # the column of scores that names the model where ``model`` names its group
@@ -337,6 +338,23 @@ def own_settings(chosen: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
         words = map(str, value) if isinstance(value, list | tuple) else [str(value)]
         own[key] = value if key == EXTERNAL else ",".join(words)
     return own
+
+
+def read_axes(text: str, setting: str, axes: Sequence[str] = ("benchmark", *AXES)) -> dict[str, str | int]:
+    """Read ``benchmark=A,modality=image`` by axis; ``setting`` is where the text was given."""
+    values: dict[str, str | int] = {}
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        axis, equals, value = (part.strip() for part in word.partition("="))
+        if not equals or not value:
+            raise InputError(f"{setting}: {short(word)} is not axis=value")
+        if axis not in axes:
+            raise InputError(f"{setting}: no axis {short(axis)}; {nearest(axis, axes)}")
+        try:
+            is_order = axis == "order" and not value.isdecimal()
+            values[axis] = read_order(value) if is_order else int(value) if axis in _WHOLE_NUMBERS else value
+        except ValueError:
+            raise InputError(f"{setting}: {axis} is a whole number; found {short(value)}") from None
+    return values
 
 
 def read_external(path: Path) -> dict[str, float]:

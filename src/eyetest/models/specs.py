@@ -53,17 +53,14 @@ def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
 
 
 def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
-    """The models, ready to be opened."""
-    return [
-        BACKENDS[entry.spec.partition(":")[0]].make(name, entry, _own_waits(entry, surroundings))
-        for name, entry in entries.items()
-    ]
-
-
-def _own_waits(entry: ModelEntry, surroundings: Surroundings) -> Surroundings:
-    """The surroundings with how long an entry lets a call take."""
-    own = {"connect_seconds": entry.connect, "first_byte_seconds": entry.first_byte, "total_seconds": entry.timeout}
-    return msgspec.structs.replace(surroundings, **{name: value for name, value in own.items() if value is not None})
+    """The models, ready to be opened, each with its own limits of time."""
+    models = []
+    for name, entry in entries.items():
+        waits = {"connect_seconds": entry.connect, "first_byte_seconds": entry.first_byte}
+        waits = {key: value for key, value in (waits | {"total_seconds": entry.timeout}).items() if value is not None}
+        own = msgspec.structs.replace(surroundings, **waits)
+        models.append(BACKENDS[entry.spec.partition(":")[0]].make(name, entry, own))
+    return models
 
 
 def _names(word: str, listed: dict[str, ModelEntry]) -> list[str]:

@@ -9,16 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
 from math import inf
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 import msgspec
-from PIL.Image import Image
 
 from eyetest.errors import EyetestError, InputError
-from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, images_of, target_of, weighed_response
+from eyetest.models.base import Backend, Call, CallError, Surroundings, images_of, target_of, weighed_response
 from eyetest.models.checkpoint.loading import (
     LOADING_ERRORS,
     Checkpoint,
@@ -32,7 +30,7 @@ from eyetest.models.checkpoint.loading import (
 )
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.models.trie import Beginning, weigh
-from eyetest.records import GrayImage, ImagePart, ModelEntry, Prompt, Response
+from eyetest.records import ModelEntry, Prompt, Response
 
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -198,8 +196,7 @@ class VllmModel:
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
         self.name, self._checkpoint = name, checkpoint
         self.entry = msgspec.structs.replace(entry, concurrency=entry.concurrency or _IN_FLIGHT)
-        self._images = surroundings.images
-        self._open_image = lru_cache(_IMAGES_KEPT)(self._open)
+        self._open_image = lru_cache(_IMAGES_KEPT)(surroundings.images.open)
         check_settings("vllm", entry.sampling, _ENGINE)
         self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
         own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}
@@ -258,10 +255,6 @@ class VllmModel:
             return await self.answer(call)
         except CallError as error:
             return error
-
-    def _open(self, part: ImagePart | GrayImage) -> Image:
-        image: Image = self._images.open(part)
-        return image
 
     def _prepare(self, prompt: Prompt) -> tuple[RenderedPrompt, dict[str, Any]]:
         """A prompt as tokens, each image a placeholder, and its images."""
@@ -324,10 +317,9 @@ class VllmModel:
         return written_response(call, tokenizer, tokens, ended=ended, tokens_in=read)
 
 
-def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-    """The checkpoint in the folder that the spec names."""
-    folder = Path(target_of(entry.spec)).expanduser()
-    return VllmModel(name, entry, find_checkpoint(folder, "vllm"), surroundings)
-
-
-BACKEND = Backend("vllm", "a checkpoint in a local folder, run here by vLLM: vllm:DIR", make_vllm, hosted=True)
+BACKEND = Backend(
+    "vllm",
+    "a checkpoint in a local folder, run here by vLLM: vllm:DIR",
+    lambda name, entry, world: VllmModel(name, entry, find_checkpoint(target_of(entry.spec), "vllm"), world),
+    hosted=True,
+)

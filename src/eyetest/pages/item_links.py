@@ -126,11 +126,11 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
         elif (name := key.replace("-", "_")) in fields:
             raise InputError(f"{key}: given twice, {short(value)} the second time")
         else:
-            fields[name] = _span(key, value) if key in SPANS else value
+            fields[name] = read_span(key, value) if key in SPANS else value
     return Query(**fields)
 
 
-def _span(key: str, text: str) -> Span:
+def read_span(key: str, text: str) -> Span:
     """``LEAST..MOST``, both included; ``LEAST<..`` and ``..<MOST`` leave the end itself out."""
     low, between, high = (part.strip() for part in text.partition(_BETWEEN))
     try:
@@ -224,20 +224,24 @@ def read_address(text: str | None) -> tuple[str, int | None]:
     return host, port
 
 
+def read_web_address(text: str, option: str, expected: str) -> str:
+    """An http(s) address without a query, a user or a trailing slash."""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isascii()
+    except ValueError:
+        is_address = False
+    if not is_address or parts.query or parts.fragment or parts.username is not None:
+        raise InputError(f"{heading(option)}: found {short(text)}, expected {expected}")
+    return text.rstrip("/")
+
+
 def items_at(links: str | None, page: Path, paths: Sequence[Path]) -> ItemsAt:
     """Target of links: an address, a bundle's folder, or what ``eyetest open`` serves of these paths."""
     if links is None:
         return ItemsAt(f"http://{HOST}:{PORT}/?", typed("eyetest", "open", *paths))
     if re.match("https?://", links):
-        try:
-            parts = urlsplit(links)
-            is_address = parts.hostname and parts.port != 0 and links.isascii()
-        except ValueError:
-            is_address = False
-        if not is_address or parts.query or parts.fragment or parts.username:
-            expected = "expected http://HOST:PORT/, or a bundle's folder"
-            raise InputError(f"{heading('links')}: found {short(links)}, {expected}")
-        return ItemsAt(f"{links.rstrip('/')}/?")
+        return ItemsAt(f"{read_web_address(links, 'links', 'http://HOST:PORT/, or the folder of a bundle')}/?")
     try:
         folder = Path(os.path.relpath(links, page.parent)).as_posix()
     except ValueError:  # another drive

@@ -1,17 +1,60 @@
 """A server of pages with bounds on its connections."""
 
+import re
 import socket
 from asyncio import Transport
+from collections.abc import Sequence
+from ipaddress import ip_network
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eyetest.errors import InputError, heading, short
-from eyetest.pages.item_links import PORT
+from eyetest.pages.item_links import HOST, PORT, read_web_address
 
 LONGEST_ADDRESS = 64 * 2**10  # bytes: a link may name some thousand items
 _WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
+_PLAIN_PATH = re.compile(r"(/[\w~-][\w.~-]*)*", re.ASCII)
+
+
+class Front(NamedTuple):
+    """How browsers reach a server: the host it listens on and, behind a reverse proxy, its public address."""
+
+    host: str = HOST
+    public: str = ""  # without a trailing slash
+
+    @property
+    def root(self) -> str:
+        """The path of the home page: ``/``, or that of the public address."""
+        return f"{urlsplit(self.public).path}/"
+
+    @property
+    def origin(self) -> str:
+        """What browsers state as the origin of pages at the public address."""
+        return self.public[: len(self.public) - len(self.root) + 1].lower()
+
+
+LOCAL = Front()
+
+
+def read_front(host: str, public: str | None, proxies: Sequence[str]) -> Front:
+    """The front of a server, checked together with the addresses of its proxies."""
+    for proxy in proxies:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            expected = "an address or network, such as 10.0.0.7 or 10.0.0.0/24"
+            raise InputError(f"{heading('proxy')}: found {short(proxy)}, expected {expected}") from None
+    if public is None:
+        return Front(host)
+    expected = "http or https, a host and a plain path"
+    front = Front(host, read_web_address(public, "public", expected))
+    if not _PLAIN_PATH.fullmatch(front.root.rstrip("/")):
+        raise InputError(f"{heading('public')}: found {short(public)}, expected {expected}")
+    return front
 
 
 def listen(host: str, port: int | None) -> tuple[socket.socket, str]:
@@ -71,8 +114,11 @@ class BoundedConnection(H11Protocol):
             self.transport.abort()
 
 
-def server_of(app: ASGIApp) -> uvicorn.Server:
-    """The server of an app, with the connection limits; its ``run`` serves until the process is interrupted."""
+def server_of(app: ASGIApp, proxies: Sequence[str] = ()) -> uvicorn.Server:
+    """The server of an app, with the connection limits; its ``run`` serves until the process is interrupted.
+
+    ``X-Forwarded-For`` and ``X-Forwarded-Proto`` count only where one of ``proxies`` sends them.
+    """
     config = uvicorn.Config(
         app,
         http=BoundedConnection,
@@ -80,7 +126,8 @@ def server_of(app: ASGIApp) -> uvicorn.Server:
         access_log=False,
         lifespan="off",
         ws="none",
-        proxy_headers=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
         limit_concurrency=2 * _CONNECTIONS,
         timeout_keep_alive=15,

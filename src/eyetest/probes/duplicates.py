@@ -1,5 +1,5 @@
 """Repeated questions and images, within a benchmark, across splits or in another; similar thumbnails only pick the
-pairs of images that are aligned and compared (`copies.likeness`).
+pairs of images that are aligned and compared (`images.likeness`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
-from eyetest.errors import counted, listed
+from eyetest.errors import counted, listed, percent
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.copies import overlaid_likeness, promising_pairs
-from eyetest.probes.images import ImageFacts, image_facts, in_parallel
+from eyetest.probes.images import ImageFacts, image_facts, in_parallel, overlaid_likeness, promising_pairs
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
@@ -155,12 +154,12 @@ def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Find
     if pairs:
         evidence: dict[str, str] = {}
         for one, other, alike in pairs:
-            evidence.setdefault(one.id, f"{alike:.0%} of its words as in {other.id}")
-            evidence.setdefault(other.id, f"{alike:.0%} of its words as in {one.id}")
+            evidence.setdefault(one.id, f"{percent(alike)} of its words as in {other.id}")
+            evidence.setdefault(other.id, f"{percent(alike)} of its words as in {one.id}")
         yield _finding("near-duplicate-questions", evidence, [[one, other] for one, other, _ in pairs],
                        severity="suspect", verdict="review",
                        title=f"{counted(len(pairs), 'pair')} of questions about one image differ in a word or two",
-                       detail=f"At least {level:.0%} of their word triples are the same.")  # fmt: skip
+                       detail=f"At least {percent(level)} of their word triples are the same.")  # fmt: skip
 
 
 def _gold(item: Item) -> str:

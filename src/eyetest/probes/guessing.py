@@ -32,8 +32,8 @@ def _baselines(subject: Subject) -> Iterator[Finding]:
         probe=_baselines.name,
         kind="guessing",
         severity="note",
-        title=f"Guessing scores {percent(overall['random'])}; always answering {overall['letter']} scores "
-        f"{percent(overall['frequent'])}",
+        title=f"Guessing scores {100 * overall['random']:.1f}; always answering {overall['letter']} scores "
+        f"{100 * overall['frequent']:.1f} (in per cent)",
         detail="A score means what it is above these; eyetest measure guessing --by gives them by tag.",
         numbers={"overall": overall},
     )

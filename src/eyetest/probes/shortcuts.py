@@ -301,20 +301,15 @@ def _title(numbers: dict[str, Any], p: float, level: float) -> str:
     """Figures of the commonest option count, whose chance is a round number; true whether the test holds or not."""
     main = numbers["commonest"]
     learner = _LEARNERS[numbers["learner"]]
-    title = f"From {_WHAT[numbers['view']]} alone: {_whole(main['accuracy'])} right by {learner}"
-    title += f", {_whole(main['null_mean'])} by chance"
+    title = f"From {_WHAT[numbers['view']]} alone: {percent(main['accuracy'])} right by {learner}"
+    title += f", {percent(main['null_mean'])} by chance"
     if main["n"] < numbers["n"]:
         title += f" with {main['options']} options"
     kind = where_it_sits(numbers["by_option_kind"]) if p <= level else ""
     if kind:
         name = "numbers" if kind == "numeric" else "not numbers"
-        title += f"; mostly where options are {name} ({_whole(numbers['by_option_kind'][kind]['accuracy'])})"
+        title += f"; mostly where options are {name} ({percent(numbers['by_option_kind'][kind]['accuracy'])})"
     return title
-
-
-def _whole(share: float) -> str:
-    """Whole percents, as 9.9 % beside 18 % would claim more than was measured."""
-    return f"{100 * share:.0f} %"
 
 
 def _detail(numbers: dict[str, Any], available: int) -> str:

@@ -96,17 +96,17 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class FunctionProbe:
-    """A probe made of a function."""
+class Probe:
+    """Checks one aspect of a benchmark."""
 
     name: str
-    summary: str
-    run: Callable[[Subject], Iterator[Finding]]
+    summary: str  # one line: the question it asks
+    run: Callable[[Subject], Iterable[Finding]]
 
 
-def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], FunctionProbe]:
+def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], Probe]:
     """Make a probe of a function that yields all findings, including tests that passed."""
-    return lambda run: FunctionProbe(name, summary, run)
+    return lambda run: Probe(name, summary, run)
 
 
 def hash_text(text: str) -> int:

@@ -17,7 +17,7 @@ from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.harden.options.writers import SCENES
 from eyetest.records import REFINE, Item, Recipe, Stage, Verdict
 from eyetest.reform.distractors.written import OptionAuthors
-from eyetest.store import replacing_file
+from eyetest.store import write_json
 from eyetest.store.handwritten import convert
 from eyetest.store.urls import refuse_remote
 from eyetest.studio.forms import edited
@@ -83,12 +83,6 @@ def refuse_others(folder: Path, what: str, ours: Collection[str], benchmarks: It
             refuse_to_replace(folder / name, overwrite=True)
 
 
-def write_record(path: Path, record: OptionsRecord) -> None:
-    """Write ``options.json``."""
-    with replacing_file(path) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-
-
 def refuse_missing(recipe: Recipe, benchmark: Benchmark) -> None:
     """Refuse missing requirements before any model is asked."""
     for stage in recipe.stages:
@@ -138,7 +132,7 @@ class Hardening:
             shutil.copyfile(scenes, drafts / SCENES)
         outcome = hardeners()[way].carry_out(source, drafts / stage.title, settings_of(stage), authors)
         if outcome.record is not None:
-            write_record(self.to / OPTIONS_RECORD, outcome.record)
+            write_json(self.to / OPTIONS_RECORD, outcome.record)
         items = {item.id: item for item in outcome.benchmark}
         self.settings.append(LinkedSetting(stage, outcome.benchmark, items))
         open_ = {verdict.item: verdict for verdict in outcome.verdicts}

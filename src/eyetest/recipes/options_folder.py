@@ -14,7 +14,7 @@ from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
 from eyetest.prompts.sets import Prompts, load_prompts
-from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others, write_record
+from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others
 from eyetest.recipes.panels import StoppedEarly
 from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
 from eyetest.records.recipe import BENCHMARK, RUN
@@ -25,6 +25,7 @@ from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
 from eyetest.running.session import Questions, Watch
+from eyetest.store import write_json
 
 
 class HardenedOptions(NamedTuple):
@@ -54,7 +55,7 @@ def write_options(
     if probe:
         tell("judging options before and after")
         record = _judged(record, benchmark, grown.benchmark)
-    write_record(folder / OPTIONS_RECORD, record)
+    write_json(folder / OPTIONS_RECORD, record)
     return HardenedOptions(grown.benchmark, record, grown.verdicts)
 
 

@@ -263,6 +263,11 @@ class Recorded:
         self._as_recorded = self.results
 
     @property
+    def answers(self) -> tuple[Results, Results]:
+        """The answers by the golds as recorded, and by those that count now."""
+        return self._as_recorded, self.results
+
+    @property
     def notes(self) -> Sequence[str]:
         """Notes on the answers, independent of their use."""
         return self.results.notes

@@ -52,12 +52,12 @@ from eyetest.reports.refinements import (
     Residual,
     write_refine_page,
 )
-from eyetest.store import replacing_file
+from eyetest.store import write_file, write_json
 from eyetest.studio.decisions import Decided, decide, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
-from eyetest.tabular.table import SheetWriter
+from eyetest.tabular.table import sheet_text
 from eyetest.version import __version__
 
 KINDS = ("keep", "drop", "fix", "review")
@@ -347,10 +347,8 @@ class Refining:
         (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
         if self._quota:
             (self.to / REVIEW).mkdir(parents=True, exist_ok=True)
-            with replacing_file(self.to / REVIEW / QUOTA) as file:
-                file.write_bytes(msgspec.json.encode(self._quota))
-        with replacing_file(self.to / ABOUT) as file:
-            file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
+            write_json(self.to / REVIEW / QUOTA, self._quota)
+        write_json(self.to / ABOUT, self._record(refined))
         if refined.kept:
             self._write_benchmark(refined)
         else:
@@ -364,12 +362,13 @@ class Refining:
     def _write_verdicts(self, refined: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
         write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
-        write_funnel(self.to / FUNNEL, self.funnel(refined))
+        write_file(self.to / FUNNEL, sheet_text(FunnelRow._fields, self.funnel(refined)))
 
     def _write_page(self, refined: Refined) -> None:
         items = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
-        shown = RefinedItems(items, refined.kept, benchmarks)
+        answers = None if isinstance(self.source, Live) or refined.paused else self.source.answers
+        shown = RefinedItems(items, refined.kept, benchmarks, answers)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:
@@ -379,7 +378,7 @@ class Refining:
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
         for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
-            write_card(known, benchmark, benchmark.path)
+            write_card(known, benchmark.path, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         about = self.benchmark.manifest
@@ -437,12 +436,6 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
             for value, counts in sorted(groups.items()):
                 rows.append(FunnelRow(stage, tag, value, counts.total(), *(counts[kind] for kind in KINDS)))
     return rows
-
-
-def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
-    """Write ``funnel.csv``."""
-    with replacing_file(path) as new, new.open("w", newline="", encoding="utf-8") as file:
-        SheetWriter(file, FunnelRow._fields).write(rows)
 
 
 def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:

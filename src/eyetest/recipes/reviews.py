@@ -23,7 +23,7 @@ from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
-from eyetest.store.files import read_regular
+from eyetest.store import read_json
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import ReviewPlan, Round
@@ -79,10 +79,7 @@ def recipe_place(place: Path) -> Path | None:
 def left_to_people(place: Path) -> LeftToPeople:
     """The items that wait in such a folder."""
     waiting: dict[int, list[str]] = {}
-    try:
-        record = msgspec.json.decode(read_regular(place / ABOUT, place), type=RefinementRecord)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    record = read_json(place / ABOUT, RefinementRecord, "run eyetest refine again")
     recipe, about = record.recipe, record.benchmark
     asked = Rounds(recipe, {}).asked
     rows = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
@@ -280,7 +277,7 @@ def revise_reviewed(
     revised = revise_benchmark(benchmark, reviewed, to, overwrite=overwrite)
     if not (to / FACTS).exists() and (benchmark.path / FACTS).is_file():
         write_facts(to / FACTS, read_facts(benchmark.path / FACTS))
-    write_card(card_of(revised.benchmark, read_facts(to / FACTS)), revised.benchmark, to)
+    write_card(card_of(revised.benchmark, read_facts(to / FACTS)), to, to)
     notes = []
     if undecided := revised.counts["open"]:
         notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")

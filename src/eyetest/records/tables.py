@@ -21,7 +21,7 @@ from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_varia
 __all__ = [
     "BLIND_MODALITIES", "GIVEN", "NO_IMAGES", "REVERSED", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
     "Decision", "DecisionKind", "Finding", "ModelEntry", "OutcomeKind", "Planned", "ReadingKind", "RunBenchmark",
-    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns", "identity", "mark",
+    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns", "mark",
     "order_shown", "order_word", "positions_shown", "read_order", "shown_order",
 ]  # fmt: skip
 
@@ -54,11 +54,6 @@ SomeSeconds = Annotated[float, msgspec.Meta(ge=0.1)]
 PROPERTIES = ("group", "series", "base", "size_b", "encoder", "tuning", "open")  # of models, to group them by
 
 
-def size_class(size_b: float) -> str:
-    """The class of a model's size in billions: whole billions from 2 on, else tenths."""
-    return f"{size_b:.0f}B" if size_b >= 2 else f"{size_b:.1f}B"
-
-
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry of ``models.yaml``: how to reach a model, and its metadata."""
 
@@ -88,12 +83,12 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
 
     def fact(self, name: str) -> str | None:
-        """A property or a fact as a word: a size as its class, yes or no, other numbers as they are."""
+        """A property or a fact as a word: a size in whole billions from 2 on, else tenths; yes or no; numbers."""
         value = getattr(self, name) if name in PROPERTIES else self.facts.get(name)
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, int | float):
-            return size_class(value) if name == "size_b" else f"{value:g}"
+            return f"{value:g}" if name != "size_b" else f"{value:.0f}B" if value >= 2 else f"{value:.1f}B"
         return None if value is None else str(value)
 
     def written_down(self) -> "ModelEntry":
@@ -429,11 +424,6 @@ def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
         return shown
     keys = [f"{order}\x1f{item}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
     return tuple(sorted(positions, key=lambda position: blake2b(keys[position], digest_size=8).digest()))
-
-
-def identity(order: Sequence[int], position: int) -> str:
-    """The letter of a choice in the order as written, wherever it was shown."""
-    return letter(order[position])
 
 
 # A reply that is a notice of a service about a failed call must not count as wrong. The words of a short reply are

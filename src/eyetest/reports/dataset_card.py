@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
-from eyetest.errors import InputError, counted, heading, nearest, param, percent, short
+from eyetest.errors import InputError, counted, heading, nearest, param, short
 from eyetest.measures.stats.intervals import mean
-from eyetest.pages.page import Verbatim, clip, fill_markdown
+from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown
 from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import Records, RefinementHistory, Residual, read_refinement
 from eyetest.store import replacing_file
@@ -107,7 +108,8 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     return convert(content, Statements, heading("fact"))
 
 
-EXPORTS = {"lmms-eval": "data/test.parquet"}
+EXPORTED = "data/test.parquet"
+EXPORTS = {"lmms-eval": EXPORTED}
 """Export formats that are uploaded as they are, and what ``load_dataset`` opens in them."""
 
 
@@ -131,7 +133,7 @@ class Known(NamedTuple):
     image_formats: tuple[str, ...]
     data_files: str = ITEMS  # what ``load_dataset`` opens
     exported: bool = False
-    """Whether the card lies beside an export: images are inside the data, and there is no ``croissant.json``."""
+    """Whether the card lies beside an export, whose data contain the images."""
 
     @property
     def name(self) -> str:
@@ -215,24 +217,19 @@ def _licensed(sources: dict[str, Counter[str]], stated: dict[str, str]) -> list[
 
 
 def share(residual: Residual) -> str:
-    """A share with its interval: ``38 % (95 % interval 11 % to 64 %)``."""
+    """A share in per cent with its interval: ``38.1 [11.2, 64.5]``."""
     accuracy = residual.accuracy
     assert accuracy.value is not None
-    if accuracy.low is None or accuracy.high is None:
-        return f"{percent(accuracy.value)} (too few items for an interval)"
-    return f"{percent(accuracy.value)} (95 % interval {percent(accuracy.low)} to {percent(accuracy.high)})"
+    words = estimate(accuracy.value, accuracy.low, accuracy.high)
+    return words if accuracy.low is not None else f"{words} (too few items for an interval)"
 
 
-def write_card(known: Known, benchmark: Benchmark, to: Path) -> None:
-    """Write both files into a folder, the signed one first, so that an interrupted card is still recognised."""
-    described = msgspec.json.format(msgspec.json.encode(_croissant(known, benchmark.path / ITEMS)), indent=2)
-    write_readme(known, to)
-    with replacing_file(to / CROISSANT) as file:
-        file.write_bytes(described + b"\n")
+def write_card(known: Known, data: Path, to: Path) -> None:
+    """Write both files into a folder, the signed one first, so that an interrupted card is still recognised.
 
-
-def write_readme(known: Known, to: Path) -> None:
-    """Write the readable card alone, as beside an export, which Croissant does not describe."""
+    ``data``: the folder of the file that ``load_dataset`` opens.
+    """
+    described = msgspec.json.format(msgspec.json.encode(_croissant(known, data / known.data_files)), indent=2)
     contents = {
         "known": known,
         "front_matter": Verbatim(_front_matter(known)),
@@ -241,6 +238,8 @@ def write_readme(known: Known, to: Path) -> None:
     }
     with replacing_file(to / README) as file:
         file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
+    with replacing_file(to / CROISSANT) as file:
+        file.write_bytes(described + b"\n")
 
 
 def refuse_edited(to: Path) -> None:
@@ -279,7 +278,7 @@ def _data() -> dict[str, Any]:
 
 
 def _croissant(known: Known, items: Path) -> dict[str, Any]:
-    """The Croissant description of a benchmark folder, for ``mlcroissant``."""
+    """The Croissant description of a benchmark folder or an export, for ``mlcroissant``."""
     manifest, facts, words = known.manifest, known.facts, _data()
     spdx, unknown = known.licence.spdx, "UNKNOWN: no licence is stated under which this may be used"
     stated = known.licence.stated if known.licence.is_known else unknown
@@ -297,9 +296,11 @@ def _croissant(known: Known, items: Path) -> dict[str, Any]:
     with items.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     stored = {"contentSize": f"{items.stat().st_size} B", "encodingFormat": "application/x-parquet", "sha256": digest}
-    files = [_entry("FileObject", ITEMS, description="one row an item", contentUrl=ITEMS) | stored]
-    records = [_entry("RecordSet", "items", key={"@id": "items/id"}, field=[_field(column) for column in SCHEMA])]
-    if known.image_formats:
+    at = known.data_files
+    files = [_entry("FileObject", at, description="one row an item", contentUrl=at) | stored]
+    fields = [_field(column, at) for column in (pq.read_schema(items) if known.exported else SCHEMA)]
+    records = [_entry("RecordSet", "items", key={"@id": "items/id"}, field=fields)]
+    if known.image_formats and not known.exported:
         about = "every image once, named by the SHA-256 of its bytes"
         formats = [f"image/{kind}" for kind in known.image_formats]
         files.append(_entry("FileSet", "images", description=about, encodingFormat=formats, includes="images/*/*"))
@@ -324,15 +325,19 @@ def _entry(kind: str, path: str, **more: Any) -> dict[str, Any]:
     return {"@type": f"cr:{kind}", "@id": path, "name": path.rpartition("/")[2], **more}
 
 
-def _field(column: pa.Field) -> dict[str, Any]:
+def _field(column: pa.Field, file: str) -> dict[str, Any]:
     """A column as a field: a list is a repeated one, a list of structs one with fields inside."""
-    source = {"fileObject": {"@id": ITEMS}, "extract": {"column": column.name}}
-    about = _entry("Field", f"items/{column.name}", description=_data()["fields"][column.name])
+    source = {"fileObject": {"@id": file}, "extract": {"column": column.name}}
+    description = _data()["fields"].get(column.name, "text about the item")
+    about = _entry("Field", f"items/{column.name}", description=description)
     if not pa.types.is_list(column.type):
         return {**about, "dataType": _kind(column.type), "source": source}
     inside = column.type.value_type
     if not pa.types.is_struct(inside):
         return {**about, "dataType": _kind(inside), "repeated": True, "source": source}
+    if inside.get_field_index("bytes") >= 0:  # images as datasets stores them
+        content = {**source, "transform": {"jsonPath": "bytes"}}
+        return {**about, "dataType": "sc:ImageObject", "repeated": True, "source": content}
     parts = []
     for part in inside:
         within = {**source, "transform": {"jsonPath": part.name}}

@@ -1,7 +1,8 @@
 """Records of a refinement (``refine.json`` and its verdicts), and the page about it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +12,13 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, damaged, typed
+from eyetest.measures import Results
+from eyetest.measures.gain import WITH_IMAGE
 from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_words
+from eyetest.reports.report import Material, laid_out
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
@@ -222,11 +226,51 @@ Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
 
 
 class RefinedItems(NamedTuple):
-    """Items of a refinement: those that went in, by id, those that are left, and the benchmarks with their images."""
+    """Items of a refinement: those that went in, by id, those that are left, the benchmarks with their images, and
+    recorded answers, if any, by the golds from before and by those that count now.
+    """
 
     into: Mapping[str, Item]
     kept: Sequence[Item]
     benchmarks: Sequence[Benchmark]
+    answers: tuple[Results, Results] | None = None
+
+
+def ranking_shift(
+    before: Material, gone: Collection[str], now: Results | None = None
+) -> tuple[str, pl.DataFrame] | None:
+    """Scores with the image and shared ranks on all items, and (by the golds of ``now``) without those ``gone``; and
+    a sentence on whether the order changes. None where fewer than two models can be ranked.
+    """
+    if before.is_answered and not {way[0] for way in before.usual_ways.values()} <= set(WITH_IMAGE):
+        return None
+    after = now or before.results
+    kept = after.scores.filter(~pl.col("item").cast(pl.String).is_in(list(gone)))
+    sides = {"before": before, "after": Material(replace(after, scores=kept), before.settings)}
+    tables, keys = [], ["model"]
+    for when, material in sides.items():
+        ranks, scores = material.known("ranks"), material.known("accuracy")
+        if ranks is None or scores is None:
+            return None
+        keys = [name for name in ("benchmark", "model") if name in ranks.columns]
+        score = {f"score {when}{end}": pl.col(f"accuracy{end}") * 100 for end in ("", "_low", "_high")}
+        rank = {f"rank {when}": "tie", f"rank {when}_low": "rank_low", f"rank {when}_high": "rank_high"}
+        shared = ranks.select(
+            *keys, pl.col("rank").alias(when), **{name: pl.col(of).cast(pl.Int64) for name, of in rank.items()}
+        )
+        tables.append(shared.join(scores.select(*keys, **score), on=keys, how="left", maintain_order="left"))
+    table = tables[0].join(tables[1], on=keys, how="left", maintain_order="left")
+    moved, others = (
+        table.filter(pl.col(left) != pl.col(right)).height
+        for left, right in (("before", "after"), ("rank before", "rank after"))
+    )
+    changes = "changes" if moved else "does not change"
+    sentence = (
+        f"The order of models {changes}: {moved:,} of {len(table):,} have another place by score, {others:,} another "
+        "shared rank. On fewer items fewer differences are significant, and more models share a rank."
+    )
+    names = [f"{what} {when}{end}" for what in ("score", "rank") for when in sides for end in ("", "_low", "_high")]
+    return sentence, table.select(*keys, *names)
 
 
 def write_refine_page(
@@ -234,6 +278,11 @@ def write_refine_page(
 ) -> None:
     """Write the page; ``at`` is the target of its links."""
     items, kept, album = refined.into, refined.kept, Album(*refined.benchmarks)
+    rank = None
+    if refined.answers is not None:
+        rank = ranking_shift(
+            Material(refined.answers[0]), items.keys() - {item.id for item in kept}, refined.answers[1]
+        )
     history, into = RefinementHistory(record), Query(stage=stages[0][0] if stages else "")
     left = at.count(len(kept), Query(verdict="kept"))
     blind = [residual for residual in record.residual_blind if residual.accuracy.value is not None]
@@ -245,6 +294,7 @@ def write_refine_page(
         "left": left,
         "removed": at.count(len(items) - len(kept), Query(verdict="fallen")),
         "compared": [(before, after) for after in history.left_blind if (before := history.before(after))][:1],
+        "ranking": rank and (rank[0], laid_out(rank[1], digits=1)),
         "reasons": list(_reasons(stages, at)),
         "stages": [_stage(*stage, items, album, at) for stage in stages],
         "blind": blind,

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -13,10 +14,11 @@ from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.printed import csv_text
+from eyetest.measures.printed import csv_text, is_text, texts_of
 from eyetest.measures.results import EXTERNAL, MODEL, PROTOCOL, own_settings
 from eyetest.measures.tables import protocol_label
 from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
+from eyetest.pages.page import clip
 from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
 from eyetest.records import BLIND_MODALITIES, Condition, Score, columns
 from eyetest.reports.figures import FIGURES, Figure
@@ -362,6 +364,41 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
         return None
     series, score = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
     return named(table).select(*around, series, score, "guessing", pl.col("n").alias(ALL_OPTIONS))
+
+
+MOST_ROWS, _LONGEST_CELL = 120, 80
+_SHARES = frozenset(
+    "accuracy score with_options guessing random gain leakage no_image with_image base unread unclipped difference "  # noqa: SIM905 (words)
+    "a_mean b_mean detectable detectable_adjusted format_hits share above delta1 delta2 delta3 overall weighted "
+    "plain picked gold generated weighed same original four ten vision mean".split()
+)
+"""Columns of measures that hold shares, which pages show in per cent."""
+
+
+def laid_out(
+    table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
+) -> dict[str, Any]:
+    """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
+    shares = [name for name in table.columns if _is_share(table, name)]
+    scaled = texts_of(table.with_columns(pl.col(name) * 100 for name in shares), MOST_ROWS, 1, whole=whole)
+    words: dict[str, Sequence[str | ItemCount]] = {
+        name: [clip(cell, _LONGEST_CELL) for cell in (scaled[name] if name.replace(" ", "_") in shares else cells)]
+        for name, cells in texts_of(table, MOST_ROWS, digits, whole=whole).items()
+    }
+    for name, column in counts.items():
+        if name in words:
+            words[name] = [count if count.href else cell for count, cell in zip(column, words[name], strict=False)]
+    rows = list(zip(*words.values(), strict=True))
+    heads = [(clip(column, _LONGEST_CELL), is_text(table, column)) for column in words]
+    return {"heads": heads, "rows": rows, "more": max(0, len(table) - MOST_ROWS)}
+
+
+def _is_share(table: pl.DataFrame, name: str) -> bool:
+    value = name.removesuffix("_low").removesuffix("_high")
+    if value not in _SHARES or not table.schema[name].is_float() or value not in table.columns:
+        return False
+    most = table.get_column(value).abs().max()
+    return most is None or float(most) <= 1  # type: ignore[arg-type]
 
 
 def refuse_to_lose_files(

@@ -1,17 +1,16 @@
 """A report as one HTML file: protocols, models, results, removed items, and how to repeat it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import counted, listed
-from eyetest.measures.printed import is_text, score_counts, texts_of
+from eyetest.measures.printed import score_counts
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
@@ -21,13 +20,12 @@ from eyetest.records.tables import PROPERTIES
 from eyetest.reports.answer import answer, cautions, first_sentence, headline_counts, lacks, usual
 from eyetest.reports.leaderboard import VIEWS, board_of
 from eyetest.reports.leaderboard import first_sentence as leaders
-from eyetest.reports.refinements import together
-from eyetest.reports.report import Counts, Material, Report, ReportItems
+from eyetest.reports.refinements import ranking_shift, together
+from eyetest.reports.report import MOST_ROWS, Material, Report, ReportItems, laid_out
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 
-_MOST_ROWS, _LONGEST_CELL = 120, 80
 _MOST_REPLIES, _LONGEST_REPLY = 6, 240
 Reply = tuple[str, str, str, bool | None]
 """The model and its condition, its text, the extracted answer, and whether that is right."""
@@ -83,7 +81,7 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
     asked = asked if asked.get_column("benchmark").n_unique() > 1 else asked.drop("benchmark")
     drawn = []
     for each in report.drawn:
-        counts = each.figure.counts(each.numbers.head(_MOST_ROWS), items) if each.figure.counts else {}
+        counts = each.figure.counts(each.numbers.head(MOST_ROWS), items) if each.figure.counts else {}
         table = laid_out(each.numbers, counts)
         drawn.append((each.figure, each.numbers, for_page(each.svg, each.figure.title), table))
     board = None if report.headline is None else board_of(material, about.at)
@@ -121,40 +119,6 @@ def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) ->
         kept = items.at.count(number, Query(verdict="kept", options=span))
         counts[kind] = kept if benchmark is left else items.count(number, name, options=span)
     return counts
-
-
-_SHARES = frozenset(
-    "accuracy score with_options guessing random gain leakage no_image with_image base unread unclipped difference "  # noqa: SIM905 (words)
-    "a_mean b_mean detectable detectable_adjusted format_hits share above delta1 delta2 delta3 overall weighted "
-    "plain picked gold generated weighed same original four ten vision mean".split()
-)
-"""Columns of measures that hold shares, which pages show in per cent."""
-
-
-def laid_out(
-    table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
-) -> dict[str, Any]:
-    """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
-    shares = [name for name in table.columns if _is_share(table, name)]
-    scaled = texts_of(table.with_columns(pl.col(name) * 100 for name in shares), _MOST_ROWS, 1, whole=whole)
-    words: dict[str, Sequence[str | ItemCount]] = {
-        name: [clip(cell, _LONGEST_CELL) for cell in (scaled[name] if name.replace(" ", "_") in shares else cells)]
-        for name, cells in texts_of(table, _MOST_ROWS, digits, whole=whole).items()
-    }
-    for name, column in counts.items():
-        if name in words:
-            words[name] = [count if count.href else cell for count, cell in zip(column, words[name], strict=False)]
-    rows = list(zip(*words.values(), strict=True))
-    heads = [(clip(column, _LONGEST_CELL), is_text(table, column)) for column in words]
-    return {"heads": heads, "rows": rows, "more": max(0, len(table) - _MOST_ROWS)}
-
-
-def _is_share(table: pl.DataFrame, name: str) -> bool:
-    value = name.removesuffix("_low").removesuffix("_high")
-    if value not in _SHARES or not table.schema[name].is_float() or value not in table.columns:
-        return False
-    most = table.get_column(value).abs().max()
-    return most is None or float(most) <= 1  # type: ignore[arg-type]
 
 
 def _models(report: Report) -> Iterator[tuple[str, str]]:
@@ -231,26 +195,11 @@ def removed_items(
     return reasons
 
 
-def ranking_shift(material: Material, verdicts: Sequence[Verdict]) -> list[Section]:
-    """Scores and shared ranks of models on all items and on those that a refinement kept, if models were ranked."""
+def ranking_sections(material: Material, verdicts: Sequence[Verdict]) -> list[Section]:
+    """The section on the ranking before and after a refinement, if models were ranked."""
     gone = {row.item for row in verdicts if row.verdict in ("drop", "review")}
-    before = material.known("ranks")
-    if not gone or before is None:
-        return []
-    kept = material.results.scores.filter(~pl.col("item").cast(pl.String).is_in(list(gone)))
-    after = Material(replace(material.results, scores=kept), material.settings).known("ranks")
-    if after is None:
-        return []
-    keys = [name for name in ("benchmark", "model") if name in before.columns]
-    sides = [
-        side.select(*keys, pl.col("score").alias(f"score {when}"), pl.col("tie").alias(f"rank {when}"))
-        for side, when in ((before, "before"), (after, "after"))
-    ]
-    table = sides[0].join(sides[1], on=keys, how="left", maintain_order="left")
-    moved = table.filter(pl.col("rank before") != pl.col("rank after")).height
-    table = table.with_columns(pl.col("score before", "score after") * 100)
-    note = f"Shared ranks on all items, and on those left: {counted(moved, 'model')} of {len(table):,} changed rank."
-    return [Section("Ranking before and after", table, digits=1, note=note)]
+    shift = ranking_shift(material, gone) if gone else None
+    return [Section("Ranking before and after", shift[1], digits=1, note=shift[0])] if shift else []
 
 
 def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:

@@ -13,7 +13,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import counted, listed, percent
+from eyetest.errors import counted, listed
 from eyetest.measures import NotMeasurable
 from eyetest.measures.linked import WORDS, Axes, linked_settings
 from eyetest.measures.results import PROTOCOL
@@ -306,10 +306,10 @@ def gather_statistics(benchmarks: Iterable[Benchmark]) -> pl.DataFrame:
     for row in ordered:
         images, made = sizes[row["dataset"]], authors[row["dataset"]]
         places = {letter(place["place"]): place["count"] for place in row.pop("places") if place["place"] is not None}
-        row["right options"] = ", ".join(f"{name} {percent(n / row['items'])}" for name, n in sorted(places.items()))
+        row["right options"] = ", ".join(f"{name} {estimate(n / row['items'])}" for name, n in sorted(places.items()))
         means = [f"{sum(side) / len(images):.0f}" for side in zip(*images.values(), strict=True)]
         row |= {"images": len(images), "mean size": " × ".join(means) or "–"}
-        shares = (f"{name} {percent(count / made.total())}" for name, count in made.most_common())
+        shares = (f"{name} {estimate(count / made.total())}" for name, count in made.most_common())
         row["distractors by"] = ", ".join(shares)
     return pl.DataFrame(ordered, infer_schema_length=None)
 

@@ -261,17 +261,13 @@ def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> li
 
 def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
     """The benchmark, or None where none is needed: every answer is a verdict and remains one."""
-    if named is not None or run.manifest.benchmark is not None or rescore:
-        return benchmark_of(run, named)
-    return None if has_given_scores_only(run) else benchmark_of(run)
-
-
-def has_given_scores_only(run: Run) -> bool:
-    """Whether every answer of a run is a verdict, so that no benchmark is needed to score it."""
-    refuse_gaps(run)
-    with one_line_if_damaged(run.path):
-        unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
-        return not unread.select(pl.len()).collect().item()
+    if named is None and run.manifest.benchmark is None and not rescore:
+        refuse_gaps(run)
+        with one_line_if_damaged(run.path):
+            unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
+            if not unread.select(pl.len()).collect().item():
+                return None
+    return benchmark_of(run, named)
 
 
 def scores_if_known(

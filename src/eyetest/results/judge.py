@@ -24,7 +24,7 @@ from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.scoring.rules.reading import judged
+from eyetest.scoring.rules import judged
 from eyetest.scoring.scorer import answer_part
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum

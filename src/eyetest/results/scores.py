@@ -28,7 +28,7 @@ from eyetest.runs.stored import PLAN, answers_frame, one_line_if_damaged, part_f
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
-from eyetest.store import replacing_file, store_of
+from eyetest.store import read_json, replacing_file, store_of, write_json
 from eyetest.store.files import add_checksum
 from eyetest.store.urls import known_path
 from eyetest.version import __version__
@@ -79,13 +79,10 @@ class RepairedBenchmark(Benchmark):
 def read_repairs(folder: Path) -> dict[str, ItemRepair]:
     """People's changes of a run's items, by item."""
     try:
-        text = (folder / REPAIRED).read_bytes()
+        repairs = read_json(folder / REPAIRED, _ItemRepairs, "run eyetest refine again").items
     except FileNotFoundError:
         return {}
-    try:
-        return {repair.item.id: repair for repair in msgspec.json.decode(text, type=_ItemRepairs).items}
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{folder / REPAIRED} is damaged: {error}; run eyetest refine again") from None
+    return {repair.item.id: repair for repair in repairs}
 
 
 def write_repairs(folder: Path, repairs: Sequence[ItemRepair]) -> None:
@@ -94,8 +91,7 @@ def write_repairs(folder: Path, repairs: Sequence[ItemRepair]) -> None:
         store_of(folder).remove(folder / REPAIRED)
         return
     ordered = tuple(sorted(repairs, key=lambda repair: repair.item.id))
-    with replacing_file(folder / REPAIRED) as path:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(_ItemRepairs(items=ordered)), indent=2) + b"\n")
+    write_json(folder / REPAIRED, _ItemRepairs(items=ordered))
 
 
 def repairs_id(items: Iterable[Item]) -> str:
@@ -437,13 +433,10 @@ class ChosenScoring(msgspec.Struct, frozen=True, kw_only=True):
 
 def chosen_scoring(run: Run) -> ChosenScoring:
     """The scoring that was chosen for a run; the default where none was."""
-    path = run.path / SCORES / _CHOSEN
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ChosenScoring)
+        return read_json(run.path / SCORES / _CHOSEN, ChosenScoring, _again(run))
     except FileNotFoundError:
         return ChosenScoring()
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is damaged: {error}; {_again(run)}") from None
 
 
 def chosen_scorer(run: Run, metric: str | None = None) -> Scorer:
@@ -456,8 +449,7 @@ def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
     """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
     named: dict[str, Any] = {} if bench is None else {"bench": as_named(str(bench.absolute()))}
     chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
-    with replacing_file(run.path / SCORES / _CHOSEN) as path:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(chosen), indent=2) + b"\n")
+    write_json(run.path / SCORES / _CHOSEN, chosen)
 
 
 def chosen_benchmark(run: Run) -> Benchmark | None:

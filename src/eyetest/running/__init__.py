@@ -7,17 +7,6 @@ from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.session import Session
 
 __all__ = [
-    "Asking",
-    "Budget",
-    "Cluster",
-    "Estimate",
-    "Hit",
-    "Limits",
-    "NotAskedError",
-    "Plan",
-    "Progress",
-    "Runner",
-    "Session",
-    "execute",
-    "execute_panels",
-]
+    "Asking", "Budget", "Cluster", "Estimate", "Hit", "Limits", "NotAskedError", "Plan", "Progress", "Runner",
+    "Session", "execute", "execute_panels",
+]  # fmt: skip

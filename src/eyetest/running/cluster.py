@@ -115,7 +115,7 @@ class Worker:
             if order.weighs and isinstance(model, ProbedModel):
                 await model.probe()  # which closes its connections
             await model.open()
-        self._plan = Plan.of(bench, self._models, asking)
+        self._plan = Plan(bench, self._models, asking)
         if is_run(self._run):
             self._plan.recorded = Run(self._run).recorded()
         gc.freeze()  # exclude what is loaded by now

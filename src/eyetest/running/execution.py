@@ -12,12 +12,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from eyetest.errors import InputError, counted, heading, nearest, short
-from eyetest.models import Call, Model
+from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
-from eyetest.running.limits import Asking, Budget, Progress
 from eyetest.running.planning import Left, Plan
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.runs import RunWriter, StoredResponses
 
 Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
 
@@ -307,25 +305,6 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     together = rule.samples > plan.samples  # the rule counts answers under all conditions
     panels = (calls for item in plan.items() for calls in _panels(plan, item, together=together))
     await _in_lanes(panels, settle, most + _SPARE, lambda: runner.stopping)
-
-
-class LocalExecutor(Runner):
-    """Executes plans in this process, as `RayExecutor` does on a cluster. Use it in an ``async with`` block."""
-
-    def __init__(
-        self, models: Sequence[Model], run: RunWriter, budget: Budget, progress: Progress, asking: Asking
-    ) -> None:
-        super().__init__(models, run.journal.append, budget, progress=progress, seed=asking.seed)
-        self._run, self._retry_failed = run.path, asking.retry_failed
-
-    async def execute(self, plan: Plan, left: Left) -> None:
-        """Make every open call of the plan."""
-        await execute(plan, self, left)
-
-    async def execute_panels(self, plan: Plan, rule: StoppingRule, hit: Hit) -> None:
-        """Ask about each item only until the rule's verdict on it is settled."""
-        stored = StoredResponses(self._run, retry_failed=self._retry_failed)
-        await execute_panels(plan, self, rule, hit, stored.get)
 
 
 def _panels(plan: Plan, item: Item, *, together: bool) -> list[list[list[Call]]]:

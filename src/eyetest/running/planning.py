@@ -270,33 +270,18 @@ _IMAGE_TOKENS = (85, 1_600)
 class Plan:
     """Which calls go to which models. Pure: the same plan always gives the same calls."""
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        models: Sequence[Model],
-        conditions: Sequence[Condition],
-        *,
-        samples: int = 1,
-        sampling: Mapping[str, Any] | None = None,
-        seed: int = 0,
-    ) -> None:
-        if samples < 1:
-            raise InputError(f"{heading('samples', samples)}: at least one")
-        self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
-        self.samples, self.seed = samples, seed
-        self.sampling = dict(sampling or {})
+    def __init__(self, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> None:
+        """``asking``: the settings of the run; its selection of items is applied by `only`."""
+        if asking.samples < 1:
+            raise InputError(f"{heading('samples', asking.samples)}: at least one")
+        self.benchmark, self.models, self.conditions = benchmark, tuple(models), asking.conditions
+        self.samples, self.seed, self.sampling = asking.samples, asking.seed, asking.sampling
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.recorded: Mapping[bytes, str] = {}  # ids of imported answers, by `Asked`
         self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
         self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate
         self._first: dict[int, list[Call]] = {}  # calls about the first items, kept from planning them to asking them
-
-    @classmethod
-    def of(cls, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> "Plan":
-        """The plan for the settings of a run, before any selection of items."""
-        how: dict[str, Any] = {"samples": asking.samples, "sampling": asking.sampling, "seed": asking.seed}
-        return cls(benchmark, models, asking.conditions, **how)
 
     @cached_property
     def positions(self) -> Sequence[int]:

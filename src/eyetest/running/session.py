@@ -30,7 +30,7 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.execution import Goal, Hit, LocalExecutor, Race, ask_all, execute_until
+from eyetest.running.execution import Goal, Hit, Race, ask_all, execute, execute_panels, execute_until
 from eyetest.running.limits import Asking, Budget, Limits, Progress, one_error, stopping_on_ctrl_c, wait_for
 from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
 from eyetest.running.runner import Runner
@@ -133,7 +133,7 @@ class Session:
         self.rule: StoppingRule | None = asking.stop if isinstance(asking.stop, StoppingRule) else None
         if isinstance(asking.stop, str) and asking.stop:
             self.rule = parse_rule(asking.stop, samples=asking.samples, models=len(models))
-        self.plan = Plan.of(benchmark, self.models, asking)
+        self.plan = Plan(benchmark, self.models, asking)
         if self.rule is not None and self.plan.dialogues is not None:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
             raise InputError(f"{heading('stop')}: not with the condition history=own: {why}")
@@ -198,30 +198,30 @@ class Session:
         with stopping_on_ctrl_c(executor.stop, progress):
             async with executor:
                 self._note_ways(run, progress)
-                if self.until is not None:
-                    assert self._hit is not None, "a goal needs a function that scores answers"
-                    stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed)
-                    assert isinstance(executor, LocalExecutor)
-                    await execute_until(self.plan, executor, self.until, self._hit, stored.get)
-                elif self.rule is None:
+                if not isinstance(executor, Runner):
                     await executor.execute(self.plan, left)
+                elif self.until is not None or self.rule is not None:
+                    assert self._hit is not None, "a goal or a stopping rule needs a function that scores answers"
+                    stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
+                    if self.until is not None:
+                        await execute_until(self.plan, executor, self.until, self._hit, stored)
+                    elif self.rule is not None:
+                        await execute_panels(self.plan, executor, self.rule, self._hit, stored)
+                else:
+                    await execute(self.plan, executor, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
                         if executor.stopping:
                             return
                         left = turns.plan_next(number, run)
                         progress.to_ask = progress.done + sum(turn.calls for turn in turns.estimates[number:])
                         progress.unanswered = turns.estimate.not_applicable[UNANSWERED]
-                        await executor.execute(plan, left)
-                else:
-                    assert self._hit is not None, "a stopping rule needs a function that scores answers"
-                    assert isinstance(executor, LocalExecutor)
-                    await executor.execute_panels(self.plan, self.rule, self._hit)
+                        await execute(plan, executor, left)
                 self._note_ways(run, progress)
 
-    def _executor(self, run: RunWriter, progress: Progress) -> "LocalExecutor | RayExecutor":
+    def _executor(self, run: RunWriter, progress: Progress) -> "Runner | RayExecutor":
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
         if asking.cluster is None:
-            return LocalExecutor(self.models, run, budget, progress, asking)
+            return Runner(self.models, run.journal.append, budget, progress=progress, seed=asking.seed)
         from eyetest.running.cluster import Order, RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
 
         order = Order(

@@ -5,14 +5,6 @@ from eyetest.runs.journal import Journal
 from eyetest.runs.stored import StoredResponses, read_responses, responses_table
 
 __all__ = [
-    "BENCHMARK",
-    "Journal",
-    "Run",
-    "RunWriter",
-    "StoredResponses",
-    "is_run",
-    "open_answers",
-    "read_answers",
-    "read_responses",
-    "responses_table",
-]
+    "BENCHMARK", "Journal", "Run", "RunWriter", "StoredResponses", "is_run", "open_answers", "read_answers",
+    "read_responses", "responses_table",
+]  # fmt: skip

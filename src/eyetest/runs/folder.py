@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
 from eyetest.records import RUN_VERSION, Answer, ModelEntry, RunBenchmark, RunManifest, RunStep, columns
@@ -36,11 +35,10 @@ from eyetest.runs.stored import (
     stored_errors,
     stored_health,
 )
-from eyetest.store import refuse_to_lose, replacing_file, store_of
-from eyetest.store.files import BusyError, read_regular
+from eyetest.store import read_json, store_of, write_json
+from eyetest.store.files import BusyError
 from eyetest.tabular.files import is_sheet, read_rows
-from eyetest.tabular.record_files import schema
-from eyetest.tabular.table import SheetWriter
+from eyetest.tabular.record_files import write_table
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -193,8 +191,7 @@ class RunWriter(Run):
 
     def _write(self, manifest: RunManifest) -> None:
         self.manifest = manifest
-        with replacing_file(self.path / MANIFEST) as temporary:
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        write_json(self.path / MANIFEST, manifest)
 
 
 def is_run(path: Path) -> bool:
@@ -203,10 +200,7 @@ def is_run(path: Path) -> bool:
 
 
 def _read_manifest(path: Path) -> RunManifest:
-    try:
-        manifest = msgspec.json.decode(read_regular(path / MANIFEST, path), type=RunManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path / MANIFEST} is damaged: {error}") from None
+    manifest = read_json(path / MANIFEST, RunManifest)
     if manifest.run_version > RUN_VERSION:
         raise InputError(f"{path} was written by a newer eyetest (folder version {manifest.run_version})")
     return manifest
@@ -220,11 +214,6 @@ def _refuse_foreign(path: Path) -> None:
     names = (entry.name for entry in path.iterdir() if entry.name not in _OURS)
     if foreign := [name for name in names if not (name.startswith(".") and ".partial-" in name)]:
         raise InputError(f'{path} holds "{foreign[0]}", which is not part of a run; choose another place')
-
-
-SUFFIXES = (".parquet", ".jsonl", ".csv")
-_SCHEMA = schema(Answer).with_metadata({"version": str(Answer.table_version)})
-_ROWS_AT_ONCE = 20_000
 
 
 def read_answers(folder: Path) -> Iterator[Answer]:
@@ -257,26 +246,6 @@ def open_answers(path: Path) -> Iterator[Answer]:
 
 def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:
     """Write the answers of a run as a table, by the file's suffix; returns how many there are and are missing."""
-    if to.suffix not in SUFFIXES:
-        raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
-    refuse_to_lose(to, overwrite=overwrite, ours=None)
     answers = _answers(folder)
-    with replacing_file(to, overwrite=overwrite) as temporary:
-        if to.suffix == ".parquet":
-            table = answers.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA)
-            pq.write_table(table, temporary, _ROWS_AT_ONCE, compression="zstd")
-        elif to.suffix == ".jsonl":
-            encode = msgspec.json.Encoder().encode_lines
-            with temporary.open("wb") as lines:
-                lines.writelines(encode(rows.to_dicts()) for rows in answers.iter_slices(_ROWS_AT_ONCE))
-        elif not _write_csv(temporary, answers, mark=False):
-            _write_csv(temporary, answers, mark=True)
+    write_table(answers.to_arrow(compat_level=pl.CompatLevel.oldest()), Answer, to, overwrite=overwrite, again=True)
     return len(answers), plan_frame(folder).select(pl.len()).collect().item() - len(answers)
-
-
-def _write_csv(path: Path, answers: pl.DataFrame, *, mark: bool) -> bool:
-    """Write a table for spreadsheets; returns whether no cell needs the column that marks guarded cells."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        sheet = SheetWriter(file, answers.columns, mark=mark)
-        sheet.write(answers.iter_rows())
-    return not sheet.guarded

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
@@ -298,7 +299,8 @@ def seal(folder: Path, part: PartName) -> None:
 
 def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
     """Write the responses of a part as Parquet; whether its lines are no longer needed."""
-    if _is_sound(folder, part):
+    with suppress(FileNotFoundError, InputError):
+        sound_part(folder, part)
         store_of(folder).sweep(sealed(folder, part))
         return True
     try:
@@ -319,14 +321,6 @@ def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
 def _is_last(folder: Path, part: PartName) -> bool:
     """Whether no later part would seem to follow a gap without this one."""
     return part.number >= max(other.number for other in part_names(folder))
-
-
-def _is_sound(folder: Path, part: PartName) -> bool:
-    try:
-        sound_part(folder, part)
-    except (FileNotFoundError, InputError):
-        return False
-    return True
 
 
 def _line(response: Response) -> bytes:

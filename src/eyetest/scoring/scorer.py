@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.records import Condition, Item, Response, identity, letter, shown_order
+from eyetest.records import Condition, Item, Response, letter, shown_order
 from eyetest.records.item import read_candidates
 from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, columns
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric
@@ -75,7 +75,7 @@ class Scorer:
     def rescore(self, item: Item, condition: Condition, reading: Reading) -> Scored:
         """Score the choice that was read out of an answer."""
         order = shown_order(item, condition)
-        choice = identity(order, reading.index) if reading.index is not None else None
+        choice = letter(order[reading.index]) if reading.index is not None else None
         right = reading.index is not None and order[reading.index] in item.gold
         score = float(right) if item.has_gold else None
         why, rule = "would guess" if reading.would_guess else reading.why, _rule(self.rules, reading)

@@ -18,8 +18,7 @@ import pyarrow as pa
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import EMBEDDINGS
 from eyetest.errors import InputError, heading
-from eyetest.probes.copies import overlaid_likeness
-from eyetest.probes.images import in_parallel
+from eyetest.probes.images import in_parallel, overlaid_likeness
 from eyetest.probes.subject import ImageThresholds, Progress
 from eyetest.records import PLACEHOLDER, ImageRef, tag_word
 from eyetest.similarity.encoders import Encoder, Floats, Of, make_encoder

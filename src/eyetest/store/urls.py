@@ -15,13 +15,14 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, name_folder, param, short
 from eyetest.redaction import show_store
-from eyetest.store.files import LocalStore, is_plain_name
+from eyetest.store.files import LocalStore, is_plain_name, read_regular
+from eyetest.store.hub import fetch_dataset, hub_dataset, is_known
 
 _LAST = ".json"  # the suffix of files that are sent and fetched last, so that a folder without them is not there yet
 _KNOWN = ".known"
@@ -29,7 +30,11 @@ _BENCHMARK, _IMAGES = "benchmark.json", "images"  # beside the first, images are
 _AT_ONCE = 8  # files uploaded side by side, each of which fsspec holds in memory
 # Fields that change when an object does, by protocol.
 _VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "modified", "created")
+__all__ = [
+    "read_json", "refuse_to_lose", "replacing_file", "replacing_folder", "store_of", "write_file", "write_json",
+]  # fmt: skip
 _log = logging.getLogger(__name__)
+Value = TypeVar("Value")
 
 
 class RemoteError(OSError):
@@ -256,6 +261,8 @@ def cache_root() -> Path:
 
 def local_path(path: str | os.PathLike[str]) -> Path:
     """The local path of a user's path or url; of a url, everything but images is fetched by then."""
+    if dataset := hub_dataset(path):
+        return fetch_dataset(dataset, cache_root().absolute())
     url = _split(path)
     if url is None:
         match = _URL.fullmatch(os.fspath(path))
@@ -275,6 +282,8 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 def known_path(path: str) -> Path:
     """A path that a file names. It leads to another machine only if the user has used that before."""
+    if dataset := hub_dataset(path):
+        return local_path(path) if is_known(dataset, cache_root()) else Path(path)
     url = _split(path)
     if url is None or (_root(*url[:2]) / _ABOUT).is_file():
         return local_path(path)
@@ -351,6 +360,20 @@ def write_file(target: Path, text: str, *, overwrite: bool = True) -> None:
     """Write a file as a whole: it is there with all of the text, or as it was before."""
     with replacing_file(target, overwrite=overwrite) as path:
         path.write_bytes(text.encode("utf-8", "replace"))
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Write a value as readable JSON, as a whole."""
+    with replacing_file(target) as path:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def read_json(path: Path, kind: type[Value], repair: str = "") -> Value:
+    """The value in a JSON file of ours; damage is one line, which ends with how to ``repair`` it."""
+    try:
+        return msgspec.json.decode(read_regular(path, path.parent), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: {error}{repair and f'; {repair}'}") from None
 
 
 def refuse_to_lose(target: Path, *, overwrite: bool, ours: Collection[str] | None) -> None:

@@ -21,6 +21,7 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
 from eyetest.results.scores import benchmark_of, chosen_benchmark, read_repairs
 from eyetest.runs import Run, is_run
 from eyetest.runs.stored import PLAN
+from eyetest.store import read_json
 from eyetest.store.files import read_regular
 from eyetest.store.urls import known_path
 from eyetest.tabular.record_files import read_parquet
@@ -108,11 +109,7 @@ def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
 
 
 def _refinement(place: Path) -> Judged:
-    try:
-        head = msgspec.json.decode(read_regular(place / ABOUT, place), type=dict[str, Any])
-        about = msgspec.convert(head.get("benchmark", {}), dict[str, Any])
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError) as error:
-        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    about = read_json(place / ABOUT, dict[str, dict[str, Any] | Any], "run eyetest refine again").get("benchmark", {})
     if not (place / VERDICTS).is_file():
         raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
     fingerprint, path = (str(about.get(name, "")) for name in ("fingerprint", "path"))

@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, damaged, first_line, param
-from eyetest.records import columns
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.store.files import add_checksum, has_checksum
 from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_line, refuse_twins, unfolds
 
 if TYPE_CHECKING:  # loaded where they are used: the child process, which needs neither, starts sooner
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 _CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
@@ -228,7 +228,7 @@ def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
         return {}
 
 
-_SUFFIXES = (".parquet", ".csv", ".jsonl")
+SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
@@ -236,21 +236,39 @@ def write_records(
     records: Sequence[msgspec.Struct], kind: type[msgspec.Struct], to: Path, *, overwrite: bool
 ) -> None:
     """Write records with the columns of their table, in order."""
-    if to.suffix not in _SUFFIXES:
-        raise InputError(f"{to}: a table is written as {', '.join(_SUFFIXES)}, by the ending of its name")
-    refuse_to_lose(to, overwrite=overwrite, ours=None)
     rows = [msgspec.to_builtins(record) for record in records]
+    write_table(pa.Table.from_pylist(rows, schema=schema(kind)), kind, to, overwrite=overwrite)
+
+
+def write_table(
+    table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwrite: bool, again: bool = False
+) -> None:
+    """Write a record's table. A CSV that is read ``again`` has a column for guarded cells, if there are any."""
+    import polars as pl  # noqa: PLC0415
+
+    if to.suffix not in SUFFIXES:
+        raise InputError(f"{to}: a table is written as {', '.join(SUFFIXES)}, by the ending of its name")
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    rows = pl.DataFrame(table)
     with replacing_file(to, overwrite=overwrite) as temporary:
         if to.suffix == ".parquet":
             version = str(getattr(kind, "table_version", 1))
-            table = pa.Table.from_pylist(rows, schema=schema(kind)).replace_schema_metadata({"version": version})
-            write_parquet(table, temporary)
-        elif to.suffix == ".csv":
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                names = columns(kind)
-                SheetWriter(file, names).write([_cell(row[name]) for name in names] for row in rows)
-        else:
-            temporary.write_bytes(msgspec.json.Encoder().encode_lines(records))
+            write_parquet(table.cast(schema(kind).with_metadata({"version": version})), temporary)
+        elif to.suffix == ".jsonl":
+            with temporary.open("wb") as lines:
+                encode = msgspec.json.Encoder().encode_lines
+                lines.writelines(encode(some.to_dicts()) for some in rows.iter_slices(_ROWS))
+        elif _write_csv(rows, temporary, mark=False) and again:
+            _write_csv(rows, temporary, mark=True)
+
+
+def _write_csv(rows: "pl.DataFrame", to: Path, *, mark: bool) -> bool:
+    """Write rows for spreadsheets; returns whether any cell had to be guarded."""
+    with to.open("w", newline="", encoding="utf-8") as file:
+        sheet = SheetWriter(file, rows.columns, mark=mark)
+        is_nested = any(dtype.is_nested() for dtype in rows.dtypes)
+        sheet.write([*map(_cell, row)] if is_nested else row for row in rows.iter_rows())
+    return sheet.guarded
 
 
 def _cell(value: object) -> object:

@@ -131,7 +131,8 @@ def separator_of(sample: bytes, ending: str) -> str:
 
     A file that is no ``.csv`` or ``.tsv`` by its name has to have as many cells in its second line.
     """
-    lines = [_QUOTED.sub(_without_marks, line) for line in sample.decode("utf-8", "replace").splitlines()[:2]]
+    lines = sample.decode("utf-8", "replace").splitlines()[:2]
+    lines = [_QUOTED.sub(lambda quoted: re.sub(r"[,;\t|]", "_", quoted[1]), line) for line in lines]
     for mark in sorted(_SEPARATORS, key=lambda mark: (mark == "\t") != (ending == ".tsv")):
         names = [name.strip() for name in lines[0].split(mark)] if lines else []
         is_even = len(lines) == 2 and lines[1].count(mark) == len(names) - 1
@@ -139,10 +140,6 @@ def separator_of(sample: bytes, ending: str) -> str:
         if len(names) > 1 and (ending in _SHEETS or (is_even and are_names)):
             return mark
     return ""
-
-
-def _without_marks(quoted: re.Match[str]) -> str:
-    return re.sub(r"[,;\t|]", "_", quoted[1])
 
 
 def unpacked_name(name: str) -> str:

@@ -131,13 +131,6 @@ def test_fractions_are_in_lowest_terms_and_below_one_where_a_part_is_asked_for(t
             assert top <= bottom
 
 
-def test_where_nothing_can_be_grown_everything_stays(tmp_path: Path) -> None:
-    items = [choice_item(f"y{number}", ["yes", "no"], number % 2, "Is it so?") for number in range(3)]
-    grown = grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
-    assert list(grown.benchmark) == items
-    assert not grown.verdicts
-
-
 def test_closing_options_stay_last(tmp_path: Path) -> None:
     items = [
         choice_item(f"{number}", ["120", "150", "210", "All of these", "None of the above"], number % 3)

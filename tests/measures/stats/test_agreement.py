@@ -1,5 +1,6 @@
 import itertools
 import random
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,24 +35,17 @@ tables = st.integers(2, 5).flatmap(
 )
 
 
-def observed(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
-    return all_raters(ratings, resampling)["observed"]
-
-
 def cohen(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
     return cohen_pairs(ratings, resampling).get((0, 1), NOTHING)
 
 
-def fleiss(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
-    return all_raters(ratings, resampling)["fleiss"]
+def over_all(name: str, ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
+    return all_raters(ratings, resampling)[name]
 
 
-def gwet(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
-    return all_raters(ratings, resampling)["gwet"]
-
-
-def krippendorff(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
-    return all_raters(ratings, resampling)["krippendorff"]
+observed, fleiss, gwet, krippendorff = (
+    partial(over_all, name) for name in ("observed", "fleiss", "gwet", "krippendorff")
+)
 
 
 def value(found: IntervalEstimate) -> float:

@@ -112,13 +112,3 @@ def test_killed_in_the_middle_it_goes_on_and_leaves_nothing_behind(
     assert planned == {response.request for response in stored}
     assert len(before) < len(planned)
     assert {response.outcome for response in stored} <= {"answered", "truncated"}
-
-
-@pytest.mark.slow
-def test_a_prompt_is_computed_once_whatever_hangs_off_it(bench: Path, served_llava: Path, tmp_path: Path) -> None:
-    command = [str(python_with_vllm()), "-m", "tests.models.vllm.counting", str(bench), str(served_llava)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(tmp_path))
-    assert done.returncode == 0, done.stderr[-3000:]
-    counted = json.loads(done.stdout.splitlines()[-1])
-    print(counted)
-    assert counted["computed by a pass for each choice"] > 4 * counted["computed"]

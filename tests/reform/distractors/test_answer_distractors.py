@@ -13,7 +13,7 @@ from eyetest.reform.catalog import Dataset
 from eyetest.reform.distractors.answer_kinds import WrittenNumber, kind_of
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion
 from eyetest.reform.reformers import REFORMERS, Kit
-from eyetest.scoring.metrics.base import Context
+from eyetest.scoring.metrics import Context
 from eyetest.scoring.metrics.same_text import relaxed
 from tests.reform.conftest import gold
 

@@ -26,7 +26,7 @@ BLIND_AND_NOT = (Condition(), Condition(modality="no-image"))
 def planned(tmp_path: Path) -> tuple[Plan, Left]:
     bench = make_bench(tmp_path / "b", 60, image_count=7)
     models = make_models(parse_models(["a=scripted:", "b=scripted:right=0.4"]), Surroundings())
-    plan = Plan(bench, models, BLIND_AND_NOT)
+    plan = Plan(bench, models, Asking(conditions=BLIND_AND_NOT))
     return plan, plan.estimate()[1]
 
 
@@ -71,7 +71,7 @@ def ask(
     price = Price(input=500.0, output=2_500.0)
     entries = {name: ModelEntry(spec="scripted:", price=price) for name in ("a", "b")}
     models = make_models(entries, Surroundings())
-    plan = Plan(bench, models, (Condition(),))
+    plan = Plan(bench, models, Asking())
     progress, budget = Progress(), Budget(limits or Limits())
     order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, is_refusal=None)
     with RunWriter(folder / "r") as run:

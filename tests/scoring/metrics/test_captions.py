@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import MissingExtraError
-from eyetest.scoring.metrics import CorpusScore
+from eyetest.scoring.metrics import CorpusScore, captions
 from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores, caption_tokens
 from tests.scoring.metrics import corpus_metric
 
@@ -160,3 +160,12 @@ def test_tokens_of_captions(text: str, tokens: str) -> None:
 def test_identical_text_that_nothing_else_shares_has_full_cider() -> None:
     texts = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
     assert on_tokens("cider", texts, [[text] for text in texts]).items == pytest.approx((10.0, 10.0))
+
+
+def test_without_anything_to_score_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captions, "_command", lambda: pytest.fail("started"))
+    assert corpus_metric("meteor").score_all(["a cat"], [[]]).overall is None
+
+
+def test_lines_cannot_be_broken() -> None:
+    assert captions._line(["a|||b", "c\nd", "\x00", "||||||"]) == "ab c d"

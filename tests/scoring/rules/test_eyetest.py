@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from eyetest.records.tables import Letters
-from eyetest.scoring.rules import Reading, read_choice
+from eyetest.scoring.rules import Reading, judged, read_choice
 from eyetest.scoring.rules.cleaning import clean, lower
 from eyetest.scoring.rules.cues import Cued, load_cues
-from eyetest.scoring.rules.reading import judged
 
 ANIMALS = ("cat", "dog", "bird", "fish")
 REPLIES = Path(__file__).parent.parent / "replies"

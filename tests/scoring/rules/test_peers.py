@@ -8,8 +8,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import letter
-from eyetest.scoring.rules import RULE_SETS, read_choice
-from eyetest.scoring.rules.reading import Reply
+from eyetest.scoring.rules import RULE_SETS, Reply, read_choice
 
 ANIMALS = ("cat", "dog", "bird", "fish")
 LONG = "The correct answer is D. It lives in water, while A, B and C are land animals."

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.pages.serving import listen
+from eyetest.pages.serving import listen, server_of
 from eyetest.records import Asked, Choice, Item, Manifest, Response
 from eyetest.studio.app.items import make_app
 from eyetest.studio.app.server import Site
@@ -39,11 +38,11 @@ def client(collection: Collection) -> TestClient:
 
 
 @contextmanager
-def served(pages: Collection | Site) -> Iterator[str]:
-    """Where a browser finds the pages of a collection, or of an app."""
+def served(pages: Collection | Site, *proxies: str) -> Iterator[str]:
+    """Where a browser finds the pages of a collection, or of an app behind proxies."""
     app = make_app(pages) if isinstance(pages, Collection) else pages
     taken, address = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", ws="none"))
+    server = server_of(app, proxies)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
     thread.start()
     try:

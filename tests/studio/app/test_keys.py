@@ -59,7 +59,7 @@ def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, 
     ann.close()
 
 
-def compare_and_save(ann: BrowserWindow) -> None:
+def compare_and_save(ann: BrowserWindow) -> str:
     """Choose two models, read an item side by side, and find the view again by its name."""
     ann.wait("document.querySelector('.card')")
     assert ann.evaluate("document.querySelector('.value .bar').getBoundingClientRect().width") > 0
@@ -86,7 +86,11 @@ def compare_and_save(ann: BrowserWindow) -> None:
     ann.evaluate("document.querySelector('#saved-views a').click()")
     ann.wait("location.href.includes('compare=a&compare=b') && !document.getElementById('versus').hidden")
     assert ann.evaluate("document.querySelector('#saved-views a').textContent") == "a and b"
+    clipboard = "{ value: { writeText: (text) => { window.copied = text; } } }"
+    ann.evaluate(f"Object.defineProperty(navigator, 'clipboard', {clipboard})")
+    ann.evaluate("document.querySelector('#saved-views button').click()")
     assert ann.errors == []
+    return str(ann.evaluate("window.copied"))
 
 
 def test_two_models_side_by_side_and_a_view_that_is_saved(
@@ -97,8 +101,12 @@ def test_two_models_side_by_side_and_a_view_that_is_saved(
         for home in (f"{address}/", (tmp_path / "copy" / "index.html").as_uri()):
             ann = browser.visitor()
             ann.goto(home)
-            compare_and_save(ann)
+            link = compare_and_save(ann)
             ann.close()
+            bob = browser.visitor()  # another browser, where no view is saved
+            bob.goto(link)
+            bob.wait("!document.getElementById('versus').hidden")
+            bob.close()
 
 
 @pytest.fixture(scope="module")

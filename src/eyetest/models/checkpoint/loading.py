@@ -28,8 +28,9 @@ class Checkpoint(msgspec.Struct, frozen=True):
     dtype: str
 
 
-def find_checkpoint(folder: Path, backend: str = "transformers") -> Checkpoint:
+def find_checkpoint(folder: str | Path, backend: str = "transformers") -> Checkpoint:
     """The checkpoint in a folder for a backend; an error of one line says what is missing."""
+    folder = Path(folder).expanduser()
     for package in dict.fromkeys((backend, "torch", "transformers")):
         if find_spec(package) is None:
             raise MissingExtraError(f"{backend}: needs {package}: pip install 'eyetest[{backend}]'")

@@ -1,5 +1,6 @@
 // Sorting and filtering of tables, and the views of a leaderboard. A page is complete without it.
 "use strict";
+{
 const number = (cell) => {
   const text = cell.dataset.v ?? cell.textContent.trim();
   const value = parseFloat(text.replaceAll(",", "").replace("−", "-"));
@@ -25,7 +26,7 @@ const sort = (table, column, down) => {
   table.tHead.rows[0].cells[column].setAttribute("aria-sort", down ? "descending" : "ascending");
   if (table.id === "board") limit(table);
 };
-for (const table of document.querySelectorAll("table.sheet, table.board")) {
+for (const table of document.querySelectorAll("table.sheet, table.board, table.rows")) {
   if (!table.tHead || !table.tBodies[0] || table.tBodies[0].rows.length < 2) continue;
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("span"); // a button element would wrap words differently and move the page
@@ -141,10 +142,11 @@ if (source) {
 }
 const filters = document.querySelectorAll("[data-filters]");
 for (const input of filters) {
-  const table = document.getElementById(input.dataset.filters);
-  const all = [...filters].filter((other) => other.dataset.filters === input.dataset.filters);
+  const bar = input.closest(".controls");
+  const table = document.getElementById(input.dataset.filters) ?? bar.nextElementSibling.querySelector("table");
+  const all = bar.querySelectorAll("[data-filters]");
   const apply = () => {
-    const tests = all.map((one) => [one.value.toLowerCase(), one.dataset.exact !== undefined]).filter(([word]) => word);
+    const tests = [...all].map((one) => [one.value.toLowerCase(), one.dataset.exact !== undefined]).filter(([word]) => word);
     if (table.id === "board") complete();
     const rows = [...table.tBodies[0].rows];
     for (const row of rows) {
@@ -154,8 +156,8 @@ for (const input of filters) {
     }
     if (table.id === "board") limit(table);
     const left = rows.filter((row) => !row.hidden).length;
-    for (const count of document.querySelectorAll(`[data-counts="${input.dataset.filters}"]`))
-      count.textContent = left === rows.length ? "" : `${left} of ${rows.length}`;
+    bar.querySelector("[data-counts]").textContent = left === rows.length ? "" : `${left} of ${rows.length}`;
   };
   input.addEventListener(input.tagName === "SELECT" ? "change" : "input", apply);
+}
 }

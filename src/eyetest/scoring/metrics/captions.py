@@ -1,18 +1,24 @@
-"""BLEU, CIDEr-D and ROUGE-L as in PyPI's pycocoevalcap. Corpus BLEU pools counts. CIDEr's weights come from the
-scored corpus, so an item's score depends on the others, and a corpus of one item scores 0.
+"""BLEU, CIDEr-D and ROUGE-L as in PyPI's pycocoevalcap, and METEOR by its authors' Java program, which comes with it
+(extra ``meteor``). Corpus BLEU pools counts. CIDEr's weights come from the scored corpus, so an item's score depends
+on the others, and a corpus of one item scores 0.
 """
 
+import importlib.util
 import re
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from scipy.sparse import csr_array
 
-from eyetest.scoring.metrics.base import CorpusScore
+from eyetest.errors import EyetestError, MissingExtraError
+from eyetest.scoring.metrics import CorpusScore
 
 _ABBREVIATIONS = (
     "mr|mrs|ms|dr|st|mt|ft|ave|blvd|rd|lt|gov|sen|rep|prof|gen|jr|sr|ltd|corp|inc|co|vs|etc|est|dept|univ|"
@@ -229,6 +235,49 @@ def rouge_l(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -
     return sum(each) / len(each), each
 
 
+_METEOR_WORDS = 1_000  # first words of a text that are aligned: the program's search grows faster than the text
+_SEPARATOR = "|||"
+
+
+def _command() -> tuple[list[str], Path]:
+    """Command line and folder of the program."""
+    package = importlib.util.find_spec("pycocoevalcap")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        jar = Path(folder) / "meteor" / "meteor-1.5.jar"
+        if jar.is_file():
+            java = shutil.which("java")
+            if java is None:
+                raise MissingExtraError(
+                    "METEOR is a Java program and there is no java on the PATH: install a Java runtime"
+                )
+            return [java, "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"], jar.parent
+    raise MissingExtraError("METEOR needs its Java program: pip install 'eyetest[meteor]'")
+
+
+def _run(command: list[str], folder: Path, lines: list[str]) -> list[str]:
+    """The lines that the program answers to some lines."""
+    given = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)  # noqa: S603
+    return done.stdout.decode().splitlines()
+
+
+def _line(tokens: Tokens) -> str:
+    """Words on one line, without what the program would take for the end of a text."""
+    words = " ".join(" ".join(tokens[:_METEOR_WORDS]).replace("\x00", " ").split())
+    return " ".join(words.replace(_SEPARATOR, "").split())
+
+
+def meteor(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Computed:
+    """METEOR 1.5 for English with its own normalisation: of the corpus, and of each item."""
+    command, folder = _command()
+    texts = [(*map(_line, golds), _line(answer)) for answer, golds in zip(answers, references, strict=True)]
+    statistics = _run(command, folder, [f" {_SEPARATOR} ".join(("SCORE", *lines)) for lines in texts])
+    *each, overall = _run(command, folder, [f" {_SEPARATOR} ".join(("EVAL", *statistics))]) or [""]
+    if len(statistics) != len(each) or len(each) != len(texts):
+        raise EyetestError("METEOR's Java program ended before all answers were scored")
+    return float(overall), list(map(float, each))
+
+
 def _bleu(order: int) -> CaptionMetric:
     summary = f"shared runs of up to {order} words, short answers punished"
     return CaptionMetric(f"bleu-{order}", summary, lambda tokens, golds: bleu_scores(tokens, golds)[order - 1])
@@ -238,4 +287,5 @@ METRICS = (
     *(_bleu(order) for order in range(1, ORDERS + 1)),
     CaptionMetric("cider", "consensus with the references, CIDEr-D, 0 to 10", cider),
     CaptionMetric("rouge-l", "longest common run of words, in order", rouge_l),
+    CaptionMetric("meteor", "words matched by form, stem and meaning (needs Java, extra meteor)", meteor),
 )

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
-from eyetest.scoring.metrics.base import BestReference, Context
+from eyetest.scoring.metrics import BestReference, Context
 from eyetest.scoring.metrics.same_text import exact
 from eyetest.text import Level, Quantity, equal_numbers, find_quantities, plain_text, read_number, read_numbers, same
 from eyetest.text.expressions import can_be_unit, read_expression, spelt, value_of

@@ -7,7 +7,7 @@ conclusion.
 import re
 from functools import partial
 
-from eyetest.scoring.metrics.base import BestReference, Context
+from eyetest.scoring.metrics import BestReference, Context
 from eyetest.scoring.metrics.number import (
     announces_number,
     conclusion,

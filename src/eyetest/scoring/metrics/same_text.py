@@ -7,7 +7,7 @@ from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from eyetest.scoring.metrics.base import BestReference, Context, CorpusScore
+from eyetest.scoring.metrics import BestReference, Context, CorpusScore
 from eyetest.text import NUMBER_WORDS, Level, composed, folded, parse, same, spaced
 from eyetest.text.folding import ARTICLES, bare_words
 from eyetest.text.values import TOLERANCE

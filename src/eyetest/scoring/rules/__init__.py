@@ -1,13 +1,55 @@
-"""Read a reply to a choice question by named rule sets: eyetest's and those of other tools."""
+"""Read a reply to a choice question by named rule sets, eyetest's and those of other tools; or the words of a judge
+model, which sees the options and the reply alone.
+"""
 
+import re
 from collections.abc import Sequence
+from typing import Literal, Protocol
 
+import msgspec
+
+from eyetest.records.tables import Letters, mark
 from eyetest.registry import Registry
-from eyetest.scoring.rules.reading import Kind, Reading, Reply, RuleSet
+
+Kind = Literal["chosen", "refused", "ambiguous", "cut off", "unparsed"]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The option (position as shown) that a reply commits to, the rule and the words. ``would_guess``: the tool of
+    the rules would draw at random. ``marked``: read by its mark.
+    """
+
+    kind: Kind
+    index: int | None = None
+    rule: str = ""
+    span: tuple[int, int] | None = None
+    why: str = ""
+    would_guess: bool = False
+    marked: bool | None = None
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A reply, the options as shown, their ``letters`` (a style, or as ``АБВГ``), and whether it was cut off."""
+
+    text: str
+    options: tuple[str, ...]
+    letters: str = "upper"
+    truncated: bool = False
+
+
+class RuleSet(Protocol):
+    """A named way to read replies; the version changes whenever some reply is read differently."""
+
+    name: str
+    summary: str
+    version: str
+
+    def read(self, reply: Reply) -> Reading:
+        """Read the option that the reply commits to."""
+        ...
+
 
 RULE_SETS: Registry[RuleSet] = Registry("rule set", __name__, "RULES", "extractor")
-
-__all__ = ["RULE_SETS", "Kind", "Reading", "Reply", "RuleSet", "read_choice"]
 
 
 def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, letters: str = "upper") -> Reading:
@@ -17,3 +59,27 @@ def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, le
     1
     """
     return RULE_SETS[rules].read(Reply(text, tuple(options), letters))
+
+
+def letters_of(options: Sequence[str]) -> str:
+    """The capital letters of so many options."""
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
+
+
+_VERDICT = re.compile(r"[\s\"'`*(\[.]{0,20}(REFUSED|AMBIGUOUS|NONE|[A-Za-z]|\d{1,2})\b[\s\"'`*)\].]{0,20}$")
+
+
+def judged(words: str, options: int, *, letters: Letters = "upper") -> Reading:
+    """Read a judge's words about a reply with so many options."""
+    verdict = _VERDICT.match(words)
+    if not verdict:
+        return Reading("unparsed", rule="judge", why="judge gave no verdict")
+    word = verdict[1]
+    if word in ("REFUSED", "AMBIGUOUS"):
+        return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")
+    if word == "NONE":
+        return Reading("unparsed", rule="judge", why="judge found no commitment")
+    shown = [mark(letters, position).upper() for position in range(options)]
+    if word.upper() not in shown:
+        return Reading("unparsed", rule="judge", why="judge named no option")
+    return Reading("chosen", shown.index(word.upper()), "judge", marked=False)

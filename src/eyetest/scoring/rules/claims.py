@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from eyetest.scoring.rules import Kind
 from eyetest.scoring.rules.cues import NO_WORD, Hit, ReplyView, sentence_end, sentence_start
 from eyetest.scoring.rules.mentions import Mention, bare_letters_in, letters_in, mark_at, text_at, texts_in, with_text
 from eyetest.scoring.rules.options import Offer, like_text, same_text, tokenise
-from eyetest.scoring.rules.reading import Kind
 
 _CLAUSE = re.compile(
     r"[,;(]\s?|\s[-–—]\s(?=[A-Za-z]{3})|:\s|\.\s|\s(?:because|since|as|which|where|due|so|and thus|when|if|but|while|"

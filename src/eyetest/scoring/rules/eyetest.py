@@ -10,12 +10,12 @@ from itertools import pairwise
 from typing import NamedTuple, get_args
 
 from eyetest.records.tables import Letters
+from eyetest.scoring.rules import Reading, Reply
 from eyetest.scoring.rules.claims import Claim, announced, closing, last_word, one_or_many, opening, structured
 from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean
 from eyetest.scoring.rules.cues import CueTable, Hit, ReplyView, load_cues, sentence_start, stops
 from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import Offer, alike, like_text, prepare, same_text, same_value, tokenise
-from eyetest.scoring.rules.reading import Reading, Reply
 
 _BARE = re.compile(
     r"[\s(\[*]{0,4}(?:(?:the\s)?(?:answer|option|choice)\s{0,3}(?:is\s|[:\s])[:\s]{0,2})?[\s(\[*]{0,3}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eyetest.scoring.rules.reading import Reading, Reply, letters_of
+from eyetest.scoring.rules import Reading, Reply, letters_of
 
 _STRIPPED = ",.!?;:'"
 _FEW_WORDS = 5

@@ -16,6 +16,7 @@ from eyetest.measures.hits import HIT
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.item_links import write_query
 from eyetest.pages.page import plain, printable
+from eyetest.pages.serving import LOCAL, Front
 from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_MODALITIES, Item, Prompt, letter, order_word
 from eyetest.results.cases import ItemCase
@@ -36,9 +37,9 @@ _MOST_TAGS = 60
 _TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
 
 
-def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[Path] = ()) -> Site:
-    """The pages of a collection, for a server named ``host``; ``places``: where its items come from."""
-    site, browsing = Site(host), Browsing(collection, places)
+def make_app(collection: Collection, front: Front = LOCAL, places: Sequence[Path] = ()) -> Site:
+    """The pages of a collection; ``places``: where its items come from."""
+    site, browsing = Site(front), Browsing(collection, places)
     pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page, f"/{TABLE}": browsing.export}
     pages |= dict.fromkeys(("/image/{sha256}", "/thumbnail/{sha256}"), browsing.image)
     pages |= {f"/{name}": asset_page(name) for name in ASSETS}

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from eyetest.errors import DiskFull, Forbidden, InputError, minute, nearest, short
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import printable
+from eyetest.pages.serving import LOCAL, Front
 from eyetest.records import Decision, Item, letter, tag_word
 from eyetest.studio import forms
 from eyetest.studio.app.items import ASSETS, TABLE, Browsing, show_story
@@ -56,10 +57,10 @@ _LINE = 34  # characters in one line of an input
 
 
 def make_review_app(
-    collection: Collection, project: ReviewProject, host: str = "127.0.0.1", limits: CallLimits | None = None
+    collection: Collection, project: ReviewProject, front: Front = LOCAL, limits: CallLimits | None = None
 ) -> Site:
-    """The pages of a review, for a server named ``host``."""
-    site = Site(host, project, limits)
+    """The pages of a review."""
+    site = Site(front, project, limits)
     pages = ReviewPages(collection, project, site)
     routes = [
         PageRoute("GET", "/enter/{token}", pages.entry),
@@ -216,11 +217,11 @@ class ReviewPages:
             session = self._project.people.enter(token, cookie, call.address)
         except Forbidden as error:
             self._site.count_failed_entry(call)
-            return refused_page(str(error), 403, root="/", way="Go on", **_LOADED)
-        answer, secure = _go("../"), call.request.url.scheme == "https"
-        answer.set_cookie(
-            self._site.cookie, session.cookie, max_age=_YEAR, httponly=True, samesite="strict", secure=secure
-        )
+            return refused_page(str(error), 403, root=self._site.front.root, way="Go on", **_LOADED)
+        answer, front = _go("../"), self._site.front
+        secure = call.request.url.scheme == "https" or front.public.startswith("https:")
+        kept: dict[str, Any] = {"max_age": _YEAR, "path": front.root, "secure": secure}
+        answer.set_cookie(self._site.cookie, session.cookie, httponly=True, samesite="strict", **kept)
         return answer
 
     def leave(self, call: PageCall) -> Response:

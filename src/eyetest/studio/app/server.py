@@ -14,11 +14,11 @@ from ipaddress import ip_address
 from math import ceil
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
@@ -26,7 +26,7 @@ from eyetest.benchmarks.images import MAX_REDUCED, decode
 from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, short
 from eyetest.pages.item_view import draw_small
 from eyetest.pages.page import fill_page
-from eyetest.pages.serving import LONGEST_ADDRESS
+from eyetest.pages.serving import LONGEST_ADDRESS, Front
 from eyetest.records import ImageRef
 from eyetest.studio.decisions import ReviewSession, Role
 from eyetest.studio.project import ReviewProject
@@ -55,10 +55,11 @@ _MOST_KEPT = 10_000  # callers that are counted at once
 
 @cache
 def asset(name: str) -> bytes:
-    """A static file of pages: ``app.js``, or ``app.css`` preceded by the style of all pages."""
+    """A static file of pages; ``app.css`` and ``app.js`` begin with the style and the script of all pages."""
     own = files(PACKAGE).joinpath("static", name).read_bytes()
-    shared = files("eyetest.pages").joinpath("templates", "page.css").read_bytes()
-    return shared + own if name == "app.css" else own
+    if not name.startswith("app."):
+        return own
+    return files("eyetest.pages").joinpath("templates", name.replace("app", "page")).read_bytes() + own
 
 
 def asset_page(name: str) -> Callable[[Any], Response]:
@@ -176,7 +177,7 @@ class PageCall(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The address of the caller; headers of a proxy are not trusted."""
+        """The address of the caller; what other proxies than the configured ones state is not trusted."""
         return self.request.client.host if self.request.client else "nowhere"
 
 
@@ -195,12 +196,14 @@ class Site:
     Without a ``project`` there are no sessions, limits of calls, forms and log.
     """
 
-    def __init__(self, host: str, project: ReviewProject | None = None, limits: CallLimits | None = None) -> None:
-        self._project, self._limits = project, limits or CallLimits()
+    def __init__(self, front: Front, project: ReviewProject | None = None, limits: CallLimits | None = None) -> None:
+        self.front, self._project, self._limits = front, project, limits or CallLimits()
         self._calls = _CallCounter()
-        self._names = {"localhost", socket.gethostname().lower(), host.lower()}
+        public = urlsplit(front.public).hostname or "localhost"
+        self._names = {"localhost", socket.gethostname().lower(), front.host.lower(), public}
         self._headers = _HEADERS | ({"referrer-policy": "same-origin"} if project else {})
         self.paths: dict[str, dict[str, PageRoute]] = {}
+        self.add([PageRoute("GET", "/healthz", self._health)])
         folder = str(project.folder.resolve()) if project else ""
         self.cookie = f"eyetest-{sha256(folder.encode('utf-8', 'replace')).hexdigest()[:8]}"  # of this review
 
@@ -211,10 +214,14 @@ class Site:
         self._patterns = [(compile_path(path)[0], ways) for path, ways in self.paths.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call."""
+        """Answer one call. A proxy may pass the path of the public address on, or remove it."""
+        if scope["path"].startswith(self.front.root):
+            scope["path"] = scope["path"][len(self.front.root) - 1 :]
         request = Request(scope, receive)
         response: Response | None = self._refusal(request)
-        if response is None:
+        if f"{scope['path']}/" == self.front.root:
+            response = response or RedirectResponse(self.front.root)
+        elif response is None:
             response = await run_in_threadpool(self._answer, request, await request.body())
         elif self._project:
             why = f"{response.status_code} {bytes(response.body).decode()}"
@@ -269,15 +276,22 @@ class Site:
                 session = self._project.people.session(request.cookies.get(self.cookie))
             route, sent = self._admitted(request, session), _fields(body)
             if request.method == "POST":
-                _check_sender(request, session, sent)
+                _check_sender(request, session, sent, self.front.origin)
             return route.answer(PageCall(request, session, sent))
         except (EyetestError, OSError) as error:
             known = ((Refusal, getattr(error, "status", 0)), (Forbidden, 403), (InputError, 400), (DiskFull, 507))
             status = next((status for kind, status in known if isinstance(error, kind)), 500)
-            if self._project is None:
-                return refused_page(str(error), status)
-            self._log(request, session, f"{status} {error}")
-            return refused_page(str(error), status, root="/", way="Go on", referrer="same-origin")
+            around = {"root": self.front.root}
+            if self._project:
+                self._log(request, session, f"{status} {error}")
+                around |= {"way": "Go on", "referrer": "same-origin"}
+            return refused_page(str(error), status, **around)
+
+    def _health(self, call: PageCall) -> Response:
+        """Whether pages can be served: the process answers and, of a review, its database does."""
+        if self._project:
+            self._project.database.rows("SELECT 1")
+        return PlainTextResponse("ok\n")
 
     def _admitted(self, request: Request, session: ReviewSession | None) -> PageRoute:
         caller: Hashable = PageCall(request, None, {}).address if session is None else session.person.id
@@ -323,12 +337,14 @@ def _fields(body: bytes) -> dict[str, list[str]]:
     return sent
 
 
-def _check_sender(request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]]) -> None:
+def _check_sender(
+    request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]], public: str
+) -> None:
     """Refuse a form that was not sent from these pages in this session. Every browser states the origin."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     host = request.headers.get("host", "").lower()
     stated = site == "same-origin" or (site is None and origin is not None)
-    if not stated or (origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}")):
+    if not stated or (origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}", public)):
         raise Refusal(403, "this form was not sent from these pages")
     token = next(iter(sent.get("csrf", ())), "")
     if session is not None and not compare_digest(token.encode(), session.csrf.encode()):

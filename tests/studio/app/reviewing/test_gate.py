@@ -173,7 +173,7 @@ def test_other_methods_and_names_are_refused(project: ReviewProject, enter: Ente
 
 def addresses(app: Any) -> list[tuple[str, str]]:
     """Every address of the app with each method, but the ones that need no session."""
-    loaded = ("/app.css", "/app.js", "/icon.svg", "/review.js", "/review.css")
+    loaded = ("/healthz", "/app.css", "/app.js", "/icon.svg", "/review.js", "/review.css")
     return [
         (method, path.replace("{sha256}", "0" * 64))
         for path in app.paths

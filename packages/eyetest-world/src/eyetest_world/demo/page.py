@@ -195,9 +195,9 @@ def _exhibits(story: WorldStory, album: Album, links: WorldItems) -> list[Exhibi
     items = {item.id: item for item in story.benchmark if item.id in verdicts}
     replies = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
     kinds = (
-        ("sound", "Found", "A flaw was planted, and a screen took the item out."),
-        ("bad", "Missed", "A flaw was planted, and the item is still there."),
-        ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out."),
+        ("sound", "Found", "The item has a planted error and was removed."),
+        ("bad", "Missed", "The item has a planted error and was kept."),
+        ("suspect", "False alarm", "The item has no error and was removed."),
     )
     counts = [links.count(truth.item for truth in part) for part in (caught, missed, blamed)]
 

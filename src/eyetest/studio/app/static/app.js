@@ -79,10 +79,14 @@ function showViews() {
   const element = (tag, of) => Object.assign(document.createElement(tag), of);
   byId("saved-views").replaceChildren(...Object.entries(readViews()).map(([name, query]) => {
     const row = document.createElement("li");
-    const forget = element("button", { type: "button", textContent: "×", title: "Forget this view" });
-    forget.setAttribute("aria-label", `Forget the view ${name}`);
-    forget.addEventListener("click", (event) => { event.stopPropagation(); keepView(name, undefined); });
-    row.append(element("a", { href: (bundle ? "#" : "?") + query, textContent: name }), forget);
+    const link = element("a", { href: (bundle ? "#" : "?") + query, textContent: name });
+    const button = (textContent, words, act) => {
+      const made = element("button", { type: "button", textContent, title: words });
+      made.setAttribute("aria-label", `${words} ${name}`);
+      made.addEventListener("click", (event) => { event.stopPropagation(); act(made); });
+      return made;
+    };
+    row.append(link, button("Copy link", "Copy the link to the view", (made) => copy(link.href, made)), button("×", "Forget the view", () => keepView(name, undefined)));
     return row;
   }));
 }

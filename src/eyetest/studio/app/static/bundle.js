@@ -51,8 +51,8 @@ function tests(parts) {
       const codes = new Set(values.map((value) => words[key].values.indexOf(value)).filter((code) => code >= 0));
       list.push((position) => [words[key].codes[position]].flat().some((code) => codes.has(code)));
     } else if (numbers[key]) {
-      const inside = within(values[0]);
-      list.push((position) => inside(numbers[key][position]));
+      const inside = values.map(within);
+      list.push((position) => inside.some((test) => test(numbers[key][position])));
     } else if (key === "text") list.push(hasWords(values[0]));
     else if (key === "id") { const wanted = new Set(values); list.push((position) => wanted.has(ids[position])); }
     else if (key === "answer" && series.length) list.push(...values.map(answeredSo));

@@ -1,0 +1,247 @@
+"""Datasets of the Hugging Face hub: ``hf://datasets/OWNER/NAME[@REVISION][:CONFIG][/SPLIT]``, fetched and pushed.
+
+Only data files are fetched, by huggingface_hub (an extra) into its own cache; nothing of a repository is executed.
+Tokens are those that huggingface_hub finds, and are handed to nothing else.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from glob import escape
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, listed, name_folder, param, short
+from eyetest.redaction import learn, redact, show_store
+from eyetest.store.files import LocalStore, is_plain_name
+
+_URL = re.compile(r"hf:/+(.*)", re.DOTALL | re.IGNORECASE)  # a path object makes one slash of two
+_WORD = r"[\w][\w.\-]*"
+_DATASET = re.compile(rf"datasets/({_WORD}/{_WORD})(?:@({_WORD}))?(?::([^/:@\s]+))?(?:/({_WORD}))?/?", re.ASCII)
+_EXPECTED = "expected hf://datasets/OWNER/NAME, followed by :CONFIG or /SPLIT where there are several"
+_PARQUET, _TABLES = ".parquet", (".tsv", ".csv", ".jsonl", ".json", ".xlsx")
+_SHARD = re.compile(r"data/(\w+(?:\.\w+)*)-\d{5}-of-\d{5}.*")
+_SPLITS = {
+    word: split
+    for split, words in (
+        ("train", ("train", "training")),
+        ("validation", ("validation", "valid", "val", "dev")),
+        ("test", ("test", "testing", "eval", "evaluation")),
+    )
+    for word in words
+}  # the words in file names that datasets reads as splits
+
+
+class HubDataset(NamedTuple):
+    """A dataset on the hub, or a part of it."""
+
+    repo: str
+    revision: str = ""
+    config: str = ""
+    split: str = ""
+
+    def __str__(self) -> str:
+        parts = ((self.revision, "@"), (self.config, ":"), (self.split, "/"))
+        return f"hf://datasets/{self.repo}" + "".join(f"{sign}{part}" for part, sign in parts if part)
+
+
+def hub_dataset(path: object) -> HubDataset | None:
+    """The dataset that a path names; None where it names none of the hub."""
+    match = _URL.fullmatch(os.fspath(path)) if isinstance(path, str | os.PathLike) else None
+    if match is None:
+        return None
+    show_store("hf:/")
+    if (parts := _DATASET.fullmatch(match[1])) is None:
+        raise InputError(f"{short(f'hf://{match[1]}')} names no dataset of the hub; {_EXPECTED}")
+    return HubDataset(*(part or "" for part in parts.groups()))
+
+
+def is_known(dataset: HubDataset, root: Path) -> bool:
+    """Whether the user has fetched a dataset before."""
+    return any(root.glob(f"{_key(dataset)}-*"))
+
+
+@cache
+def fetch_dataset(dataset: HubDataset, root: Path) -> Path:
+    """The data of a split in a folder below ``root``; if the hub cannot be reached, as it was fetched last."""
+    try:
+        with _reaching(dataset) as hub:
+            about = hub.HfApi().dataset_info(dataset.repo, revision=dataset.revision or None)
+            chosen = _choose(dataset, about)
+            folder = root / f"{_key(dataset)}-{about.sha[:12]}"
+            target = folder / "-".join(filter(None, (dataset.repo.partition("/")[2], dataset.config, dataset.split)))
+            if not target.is_dir():
+                wanted = {"allow_patterns": [escape(name) for name in chosen], "revision": about.sha}
+                got = Path(hub.snapshot_download(dataset.repo, repo_type="dataset", **wanted))
+                with LocalStore().replacing_folder(target) as new:
+                    for number, name in enumerate(chosen):
+                        ending = PurePosixPath(name).suffix.lower()
+                        label = f"{target.name}{ending}" if ending != _PARQUET else f"{number:05}{ending}"
+                        _link(got / name, new / label)
+    except Unreachable:
+        before = sorted(root.glob(f"{_key(dataset)}-*/*"), key=lambda path: path.stat().st_mtime_ns)
+        if not before:
+            raise
+        target = before[-1]
+        warnings.warn(f"the hub cannot be reached; {dataset} is read as it was fetched before", stacklevel=2)
+    for older in root.glob(f"{_key(dataset)}-*"):
+        if older != target.parent:
+            shutil.rmtree(older, ignore_errors=True)
+    name_folder(str(target), str(dataset))
+    files = sorted(target.iterdir())
+    if files[0].suffix == _PARQUET:
+        return target
+    name_folder(str(files[0]), str(dataset))
+    return files[0]
+
+
+def push_folder(dataset: HubDataset, folder: Path, message: str, *, overwrite: bool) -> str:
+    """Push the files of a folder in one commit; a new repository is private. Gives the address of its page."""
+    if dataset != HubDataset(dataset.repo):
+        raise InputError(f"{dataset} names a part; push to hf://datasets/{dataset.repo}")
+    with _reaching(dataset) as hub:
+        api = hub.HfApi()
+        exists = api.repo_exists(dataset.repo, repo_type="dataset")
+        there = api.list_repo_files(dataset.repo, repo_type="dataset") if exists else []
+        if {*there} - {".gitattributes"} and not overwrite:
+            raise InputError(f"{dataset} is already there; choose another name or add {param('overwrite', True)}")
+        if not exists:
+            api.create_repo(dataset.repo, repo_type="dataset", private=True)
+        sent = {"folder_path": folder, "commit_message": message, "delete_patterns": ["*.parquet"]}
+        api.upload_folder(repo_id=dataset.repo, repo_type="dataset", **sent)
+        return f"{hub.constants.ENDPOINT}/datasets/{dataset.repo}"
+
+
+class Unreachable(EyetestError):  # noqa: N818 (it says what it is)
+    """The hub does not answer."""
+
+
+@contextmanager
+def _reaching(dataset: HubDataset) -> Iterator[Any]:
+    """The library, quiet; its errors become one line."""
+    if find_spec("huggingface_hub") is None:
+        needed = "needs huggingface_hub, which is not installed: pip install 'eyetest[hub]'"
+        raise MissingExtraError(f"hf:// {needed}")
+    import huggingface_hub as hub  # noqa: PLC0415 (an extra)
+    from huggingface_hub import constants, errors, logging, utils  # noqa: F401, PLC0415 (loads them as attributes)
+
+    endpoint, show = hub.constants.ENDPOINT, hub.utils.are_progress_bars_disabled()
+    show_store(f"{endpoint}/datasets")
+    learn(hub.get_token() or "")
+    verbosity = hub.logging.get_verbosity()
+    hub.logging.set_verbosity_error()
+    if not sys.stderr.isatty():
+        hub.utils.disable_progress_bars()
+    try:
+        yield hub
+    except EyetestError:
+        raise
+    except Exception as error:
+        raise _in_a_line(error, dataset, hub, endpoint) from None
+    finally:
+        hub.logging.set_verbosity(verbosity)
+        if not show:
+            hub.utils.enable_progress_bars()
+
+
+def _in_a_line(error: Exception, dataset: HubDataset, hub: Any, endpoint: str) -> EyetestError:
+    log_in = "log in with `hf auth login` or set HF_TOKEN"
+    lines = {
+        hub.errors.GatedRepoError: f"is gated: accept its terms on {endpoint}/datasets/{dataset.repo}, then {log_in}",
+        hub.errors.RepositoryNotFoundError: f"is not on the hub, or is private: {log_in}",
+        hub.errors.RevisionNotFoundError: f"has no revision {short(dataset.revision)}",
+        hub.errors.LocalTokenNotFoundError: f"needs a token: {log_in}",
+        hub.errors.HFValidationError: f"is no name of a dataset; {_EXPECTED}",
+    }
+    for kind, line in lines.items():
+        if isinstance(error, kind):
+            return InputError(f"{dataset} {line}")
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    if status in (401, 403):
+        return InputError(f"{dataset}: your token may not do this ({status}); {log_in}")
+    if status:
+        return InputError(f"{dataset}: the hub answers with {status}: {redact(first_line(error))}")
+    return Unreachable(f"{dataset}: {endpoint} cannot be reached: {redact(first_line(error))}")
+
+
+def _choose(dataset: HubDataset, about: Any) -> list[str]:
+    """The data files of the config and split that are named, or of the only ones."""
+    names = [one.rfilename for one in about.siblings or ()]
+    names = sorted(name for name in names if all(map(is_plain_name, name.split("/"))))
+    card = about.card_data.to_dict() if about.card_data else {}
+    stated = [one for one in card.get("configs") or () if isinstance(one, dict)]
+    configs = {str(one.get("config_name", "default")): _splits(one, names) for one in stated}
+    splits = _pick(dataset, "config", configs or {"default": _splits({}, names)})
+    chosen = _pick(dataset, "split", splits)
+    if parquet := [name for name in chosen if name.endswith(_PARQUET)]:
+        return parquet
+    if len(chosen) != 1:
+        raise InputError(f"{dataset} is {len(chosen):,} files of {listed(chosen)}; only Parquet may be in several")
+    return list(chosen)
+
+
+def _pick(dataset: HubDataset, what: str, known: dict[str, Any]) -> Any:
+    sign = ":" if what == "config" else "/"
+    if not known:
+        files = ", ".join((_PARQUET, *_TABLES))
+        raise InputError(f"{dataset} has no data file ({files}); scripts of datasets are not executed")
+    if not (named := getattr(dataset, what)):
+        if len(known) == 1 or (what == "config" and "default" in known):
+            return known["default"] if "default" in known else next(iter(known.values()))
+        named = ""
+    if named in known:
+        return known[named]
+    example = dataset._replace(**{what: next(iter(known))})
+    wrong = f"no {what} {short(named)}" if named else f"{len(known)} {what}s; name one with {sign}, such as {example}"
+    raise InputError(f"{dataset} has {wrong}; known: {listed(known, 24)}")
+
+
+def _splits(config: dict[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
+    """The data files of each split of a config, as the card states them or as datasets infers them from names."""
+    data = [name for name in names if PurePosixPath(name).suffix.lower() in (_PARQUET, *_TABLES)]
+    folder = str(config.get("data_dir") or "").strip("/")
+    within = [name for name in data if not folder or name.startswith(f"{folder}/")]
+    given = config.get("data_files")
+    found: dict[str, list[str]] = {}
+    if given is None:
+        for name in within:
+            found.setdefault(_split_of(name.removeprefix(f"{folder}/")), []).append(name)
+        return found
+    for entry in given if isinstance(given, list) else [given]:
+        split, paths = (entry.get("split"), entry.get("path")) if isinstance(entry, dict) else ("train", entry)
+        for path in paths if isinstance(paths, list) else [paths]:
+            pattern = _pattern(f"{folder}/{path}" if folder else str(path))
+            found.setdefault(str(split), []).extend(name for name in data if pattern.fullmatch(name))
+    return {split: files for split, files in found.items() if files}
+
+
+def _split_of(name: str) -> str:
+    if shard := _SHARD.fullmatch(name):
+        return shard[1]
+    words = re.split(r"[\W_]+", name.lower())
+    return next((_SPLITS[word] for word in words if word in _SPLITS), "train")
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", path.removeprefix("./"))
+    return re.compile("".join(signs.get(part) or re.escape(part) for part in parts))
+
+
+def _key(dataset: HubDataset) -> str:
+    endpoint = os.environ.get("HF_ENDPOINT", "")
+    return f"hub-{hashlib.sha256(f'{endpoint} {dataset}'.encode()).hexdigest()[:16]}"
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,218 @@
+"""Datasets of the hub, with the real huggingface_hub and datasets, on a stand-in of the hub's interface."""
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.store.hub import HubDataset, hub_dataset
+from tests.conftest import png
+from tests.running.processes import Command, Nursery
+from tests.store.hub_server import TOKEN, Repo, StandIn, stand_in
+from tests.support.drawn import draw_benchmark
+
+Hub = Callable[..., Command]
+ENVIRONMENT = {"HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN}
+LOAD = """
+import hashlib, io, json, sys
+from datasets import load_dataset
+rows = load_dataset("me/bench", split="test")
+images = [[hashlib.sha256(image.tobytes()).hexdigest() for image in row["images"]] for row in rows]
+print(json.dumps({"ids": rows["id"][:], "options": rows["options"][:], "images": images}))
+"""
+
+
+@pytest.fixture
+def hub() -> Iterator[StandIn]:
+    with stand_in() as hub:
+        yield hub
+
+
+@pytest.fixture
+def ask(hub: StandIn, nursery: Nursery, tmp_path: Path) -> Hub:
+    """A command that reaches the stand-in, with the token of its user."""
+    folders = {"HF_HOME": str(tmp_path / "hf"), "EYETEST_CACHE": str(tmp_path / "cache")}
+    known = ENVIRONMENT | folders | {"HF_ENDPOINT": hub.address}
+    return lambda *words, **env: nursery.run(*words, env=known | env)
+
+
+def _parquet(**columns: list[object]) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def _shard(*ids: str) -> bytes:
+    images = [{"bytes": png("red"), "path": None}] * len(ids)
+    questions: list[object] = [f"What is {name}?" for name in ids]
+    options: list[object] = [["yes", "no"]] * len(ids)
+    return _parquet(id=[*ids], question=questions, options=options, answer=["A"] * len(ids), image=[*images])
+
+
+def test_a_benchmark_is_pushed_and_read(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
+    bench = draw_benchmark(tmp_path / "b", items=12)
+    done = ask("export", "b", "--to", "hf://datasets/me/bench")
+    assert done.code == 0, done.stderr
+    assert done.stdout == "12 items, README.md, croissant.json → hf://datasets/me/bench\n"
+    repo = hub.repos["me/bench"]
+    assert repo.private
+    assert {*repo.files} == {".gitattributes", "README.md", "croissant.json", "data/test.parquet"}
+    assert hashlib.sha256(repo.files["data/test.parquet"]).hexdigest() in hub.large
+    assert (
+        "is already there; choose another name or add --overwrite"
+        in ask("export", "b", "--to", "hf://datasets/me/bench").stderr
+    )
+    assert ask("export", "b", "--to", "hf://datasets/me/bench", "--overwrite").code == 0
+
+    assert ask("import", "hf://datasets/me/bench", "--to", "back").code == 0
+    assert [*Benchmark(tmp_path / "back")] == [*bench]
+    asked = ("run", "hf://datasets/me/bench/test", "--model", "m=scripted:right=1", "--to", "run")
+    assert ask(*asked).code == 0
+    assert ask("measure", "accuracy", "run").code == 0
+    fetched = [line for line in hub.requests if line.startswith("GET") and "/resolve/" in line]
+    assert len(fetched) == 1, "once for all commands"
+
+    environment = {"HF_HOME": str(tmp_path / "hf2"), "HF_ENDPOINT": hub.address, "PATH": ""} | ENVIRONMENT
+    loaded = subprocess.run([sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True)
+    rows = json.loads(loaded.stdout)
+    assert rows["ids"] == [item.id for item in bench]
+    assert rows["options"][0] == [choice.text for choice in bench[0].choices]
+    assert [len(images) for images in rows["images"]] == [len(item.images) for item in bench]
+
+    secrets = [path for path in tmp_path.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+    assert secrets == [], "the token is written nowhere"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_describes_what_is_pushed(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
+    bench = draw_benchmark(tmp_path / "b", items=12)
+    assert ask("export", "b", "--to", "hf://datasets/me/bench").code == 0
+    for name, data in hub.repos["me/bench"].files.items():
+        (tmp_path / "got" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "got" / name).write_bytes(data)
+    dataset = import_module("mlcroissant").Dataset(jsonld=str(tmp_path / "got/croissant.json"))
+    assert not dataset.metadata.ctx.issues.errors
+    rows = list(dataset.records("items"))
+    assert [row["items/id"].decode() for row in rows] == [item.id for item in bench]
+    assert [[*map(bytes.decode, row["items/options"])] for row in rows if row["items/options"] is not None] == [
+        [choice.text for choice in item.choices] for item in bench if item.choices
+    ]
+    sizes = [[image.size for image in row["items/images"] or ()] for row in rows]
+    assert sizes == [[(image.width, image.height) for image in item.images] for item in bench]
+
+
+def test_configs_and_splits(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
+    card = """---
+configs:
+- config_name: art
+  data_files:
+  - split: dev
+    path: art/dev-*
+  - split: test
+    path: ["art/test-*"]
+- config_name: law
+  data_files: law/*.tsv
+---
+# Exam
+"""
+    rows = pl.DataFrame({"index": ["1"], "question": ["?"], "A": ["x"], "B": ["y"], "answer": ["B"]})
+    files = {"README.md": card.encode(), "load.py": b"raise SystemExit('executed')", "art/dev-0.parquet": _shard("d")}
+    files |= {"art/test-1.parquet": _shard("t2"), "art/test-0.parquet": _shard("t0", "t1")}
+    hub.repos["lab/exam"] = Repo(files | {"law/all.tsv": rows.write_csv(separator="\t").encode()})
+    for name, ids in (
+        ("lab/exam:art/test", ["t0", "t1", "t2"]),
+        ("lab/exam:art/dev", ["d"]),
+        ("lab/exam:law", ["1"]),
+    ):
+        done = ask("import", f"hf://datasets/{name}", "--to", "b", "--overwrite")
+        assert done.code == 0, done.stderr
+        bench = Benchmark(tmp_path / "b")
+        assert [item.id for item in bench] == ids
+    assert bench.manifest.name == "exam-law"
+    sha, name = hub.repos["lab/exam"].sha(), "hf://datasets/lab/exam"
+    hub.repos["lab/exam"].commits.append(files | {"art/dev-0.parquet": _shard("new")})
+    for revision, ids in ((f"@{sha}", ["d"]), ("", ["new"])):
+        assert ask("import", f"{name}{revision}:art/dev", "--to", "b", "--overwrite").code == 0
+        assert [item.id for item in Benchmark(tmp_path / "b")] == ids
+    for wrong, line in (
+        ("", "has 2 configs; name one with :, such as hf://datasets/lab/exam:art; known: art, law"),
+        (":art", "has 2 splits; name one with /, such as hf://datasets/lab/exam:art/dev; known: dev, test"),
+        (":arts/dev", "has no config 'arts'; known: art, law"),
+        (":art/train", "has no split 'train'; known: dev, test"),
+        ("@v9:art/dev", "has no revision 'v9'"),
+    ):
+        done = ask("audit", f"{name}{wrong}")
+        assert (done.code, done.stderr) == (2, f"error: {name}{wrong} {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("repo", "env", "line"),
+    [
+        (None, {}, "is not on the hub, or is private: log in with `hf auth login` or set HF_TOKEN"),
+        (Repo({}, private=True), {"HF_TOKEN": ""}, "is not on the hub, or is private: log in with"),
+        (Repo({"data.csv": b""}, gated=True), {}, "is gated: accept its terms on"),
+        (Repo({"x.py": b"", "x.pkl": b""}), {}, "has no data file"),
+        (Repo({"a.csv": b"", "b.csv": b""}), {}, "is 2 files of a.csv, b.csv; only Parquet may be in several"),
+        (None, {"HF_ENDPOINT": "http://127.0.0.1:9"}, ": http://127.0.0.1:9 cannot be reached: "),
+        (None, {"HF_HUB_OFFLINE": "1"}, "cannot be reached: "),
+    ],
+)
+def test_what_cannot_be_read(hub: StandIn, ask: Hub, repo: Repo | None, env: dict[str, str], line: str) -> None:
+    hub.repos |= {"lab/x": repo} if repo else {}
+    done = ask("audit", "hf://datasets/lab/x", **env)
+    assert (done.code, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert line in done.stderr
+    assert done.stderr.startswith("error: hf://datasets/lab/x")
+
+
+def test_without_network_it_is_read_as_before(hub: StandIn, ask: Hub) -> None:
+    hub.repos["lab/x"] = Repo({"data/test-00000-of-00001.parquet": _shard("a", "b")})
+    assert ask("show", "hf://datasets/lab/x").code == 0
+    done = ask("show", "hf://datasets/lab/x", HF_HUB_OFFLINE="1")
+    assert done.code == 0
+    assert "the hub cannot be reached; hf://datasets/lab/x is read as it was fetched before" in done.stderr
+
+
+def test_who_may_push_and_where(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
+    draw_benchmark(tmp_path / "b", items=4)
+    for words, env, line in (
+        (
+            ("export", "b", "--to", "hf://datasets/me/bench"),
+            {"HF_TOKEN": "hf_wrong_token_0123456789"},
+            "may not do this (401)",
+        ),
+        (("export", "b", "--to", "hf://datasets/me/bench/test"), {}, "names a part; push to hf://datasets/me/bench"),
+        (("export", "b", "--format", "jsonl", "--to", "hf://datasets/me/bench"), {}, "the hub takes a benchmark"),
+        (("import", "b", "--to", "hf://datasets/me/bench"), {}, "--to: only benchmarks are written to the hub"),
+    ):
+        done = ask(*words, **env)
+        assert (done.code, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert line in done.stderr
+        assert "hf_wrong" not in done.stderr
+    assert hub.repos == {}
+
+
+def test_names() -> None:
+    assert hub_dataset(Path("hf://datasets/a/b:c/d")) == HubDataset("a/b", "", "c", "d")
+    assert str(hub_dataset("hf://datasets/a/b@v1:c/d")) == "hf://datasets/a/b@v1:c/d"
+    assert hub_dataset("s3://a/b") is None
+    for wrong in (
+        "hf://datasets/b",
+        "hf://a/b",
+        "hf://datasets/../b",
+        "hf://datasets/a/b/c/d",
+        "hf://datasets/a/b c",
+    ):
+        with pytest.raises(InputError, match="names no dataset of the hub"):
+            hub_dataset(wrong)

@@ -100,7 +100,7 @@ def train(kind: str, model: Any, data: Any, evaluator: et.Evaluator, to: Path, r
         trainer = transformers.Trainer(model, args, data_collator=collated, train_dataset=data, callbacks=callbacks)
         trainer.train()
         return trainer
-    lightning = pytest.importorskip("lightning.pytorch", reason="Lightning: make torch")
+    lightning: Any = pytest.importorskip("lightning.pytorch", reason="Lightning: make torch")
 
     class Module(lightning.LightningModule):
         def __init__(self) -> None:
@@ -136,6 +136,8 @@ def test_a_model_that_learns_rises_by_more_than_noise(
     model, processor = loaded(checkpoint)
     evaluator = et.Evaluator(model, bench, "likelihood,likelihood+no-image", processor=processor, to=tmp_path / "run")
     evaluator.evaluate(0)
+    assert model.training  # as before, with the frozen part in evaluation mode
+    assert not model.model.vision_tower.training
     trainer = train(kind, model, examples(bench, processor), evaluator, tmp_path / "out")
     assert [(row.step, row.before) for row in evaluator.history[::2]] == [(0, None), (20, 0), (40, 20)]
     risen = evaluator.compare(STEPS, 0)
@@ -144,8 +146,6 @@ def test_a_model_that_learns_rises_by_more_than_noise(
     assert risen.difference > 0.4
     blind = evaluator.compare(STEPS, 0, evaluator.conditions[1])
     assert blind.score < risen.score - 0.3  # it learnt to use the image, not to guess
-    assert model.training
-    assert not model.model.vision_tower.training
     # the run folder holds the same, for every other command
     measured = et.measure("accuracy", tmp_path / "run").frame
     shown = {(row["model"], row["modality"]): row["accuracy"] for row in measured.iter_rows(named=True)}

@@ -20,7 +20,7 @@ except ImportError as error:
 MANIFEST = ModelManifest(model_id="eyetest", simple_class_path=f"{__name__}.EyetestModel")
 
 
-class EyetestModel(lmms):  # type: ignore[misc]
+class EyetestModel(lmms):
     """Another model of lmms-eval, with every request and reply on disk before the next chunk is asked.
 
     What was answered before, by the same model in the same folder, is not asked again.

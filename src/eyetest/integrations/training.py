@@ -140,7 +140,7 @@ class Evaluator:
 
     def _answered(self, step: int) -> tuple[list[Call], list[Response]]:
         model = self._open(step)
-        plan = Plan.of(self.benchmark, [model], Asking(conditions=self.conditions))
+        plan = Plan(self.benchmark, [model], Asking(conditions=self.conditions))
         calls = [call for item in plan.items() for call in plan.applicable(item, [model])]
         responses: list[Response] = []
 

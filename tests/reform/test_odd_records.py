@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from PIL import Image
 
@@ -79,3 +80,11 @@ def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
     path.write_text(json.dumps(instances))
     with pytest.raises(InputError, match=r"after 0 others: .* where a text should be"):
         et.reform("coco-counting", annotations=[path], to=tmp_path / "b")
+
+
+def test_options_that_a_dataset_lists_right_first_can_be_shuffled(tmp_path: Path) -> None:
+    path = written(tmp_path, *((str(n), "x.jpg", "Which?", 0) for n in range(40)))
+    mixed = msgspec.structs.replace(BIRDS, settings={"shuffle": True})
+    items = list(et.reform(mixed, annotations=[path], to=tmp_path / "b").benchmark)
+    assert {item.choices[item.gold[0]].text for item in items} == {"wren"}
+    assert 8 < sum(item.gold == (0,) for item in items) < 32

@@ -1,96 +1,223 @@
-"""The gallery: commands become figures, figures become pages, and nothing of a benchmark's own enters the project."""
+"""The gallery: files of a repository become figures, figures become pages, and no text of a benchmark is kept."""
 
+import hashlib
 import json
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
 import eyetest as et
-from tests.conftest import ROOT
-from tools.gallery.__main__ import FIGURES, GALLERY, JUDGED
-from tools.gallery.exhibits import Exhibit, Unasked, carry_out, read_exhibits
-from tools.gallery.judgements import Judgement, read_judgements
-from tools.gallery.measuring import RATHER, measure
-from tools.gallery.pages import page, summary
+from tools.gallery import __main__ as gallery
+from tools.gallery.crossing import across, prints, within
+from tools.gallery.judgements import read_judgements
+from tools.gallery.manifest import Manifest, read_manifest
+from tools.gallery.measuring import FEWEST_VOTES, Figures
+from tools.gallery.pages import overview, page, summary
+from tools.gallery.sources import UnavailableError, bring, repository
 
-NO = Unasked(no="Nobody was asked.")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 WORDS = 6
 """So many words of a question in a row are a quotation."""
+COLOURS = ("red", "green", "blue", "grey")
+
+
+def git(folder: Path, *words: str) -> str:
+    named = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    return subprocess.run(
+        ["git", *named, *words], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A drawn benchmark with planted flaws, and answers of four scripted models."""
-    folder = tmp_path_factory.mktemp("gallery")
-    carry_out("eyetest world new --item-count 24 --seed 5 --to world", folder)
-    (folder / "drawn").symlink_to(folder / "world/benchmark")
-    models = {f"m{skill}": f"scripted:right=0.{skill},blind=0.3" for skill in (2, 4, 6, 8)}
-    et.run(folder / "drawn", models=models, condition="image,no-image", to=folder / "run")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of sources with one repository: a benchmark of lamps with options, answers, and an altered copy."""
+    folder, repo = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("clone")
+    (repo / "answers").mkdir()
+    where = "on the wall of the old theatre at the harbour"
+    lamps: list[dict[str, Any]] = [
+        {"nr": i, "ask": f"Which colour has lamp {i} {where}?", "colours": [*COLOURS], "right": COLOURS[i % 4]}
+        for i in range(24)
+    ]
+    lamps[3]["colours"] = ["red", "grey", "blue", "grey"]
+    (repo / "lamps.json").write_text("\n".join(map(json.dumps, lamps)))
+    other = [lamp | {"right": "blue" if lamp["nr"] == 5 else lamp["right"]} for lamp in lamps[:8]]
+    (repo / "copy.csv").write_text(
+        "question,A,B,C,D,answer\n"
+        + "".join(f"{row['ask']},{','.join(row['colours'])},{row['right']}\n" for row in other)
+    )
+    for model in range(FEWEST_VOTES):
+        given = {str(lamp["nr"]): "red" if (lamp["nr"] + model) % 5 == 0 else lamp["right"] for lamp in lamps}
+        (repo / f"answers/m{model}.json").write_text(json.dumps(given))
+    git(repo, "init", "-q")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "all")
+    git(repo, "clone", "-q", "--bare", str(repo), str(folder / "made+up/repo"))
     return folder
 
 
-def exhibit(**questions: str) -> Exhibit:
-    asked = dict.fromkeys(("audit", "golds", "blind", "ranks"), NO) | questions
-    return Exhibit(title="Drawn", about="a few scenes", source="https://example.org", **asked)  # type: ignore[arg-type]
+@pytest.fixture(scope="module")
+def manifest(sources: Path) -> Manifest:
+    commit = git(sources / "made+up/repo", "rev-parse", "HEAD")
 
+    def sha(path: str) -> str:
+        shown = subprocess.run(
+            ["git", "show", f"{commit}:{path}"], cwd=sources / "made+up/repo", capture_output=True, check=True
+        )
+        return hashlib.sha256(shown.stdout).hexdigest()
 
-def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
-    shown = exhibit(
-        audit="eyetest audit drawn --probe malformed --probe duplicate-items --output json",
-        golds="eyetest measure wrong-golds run --where modality=image --output json",
-        blind="eyetest measure guessing run --where modality=no-image --output json",
-        ranks="eyetest measure ranks run --where modality=image --output json",
-        spread="eyetest measure spread run --where modality=image --output json",
-        run="run",
+    facts = {"year": 2026, "licence": "CC0", "repository": "made/up", "commit": commit, "about": "lamps"}
+    of = {f"m{model}": f"answers/m{model}.json" for model in range(FEWEST_VOTES)}
+    lamps = {
+        "title": "Lamps",
+        "files": {path: sha(path) for path in ("lamps.json", *of.values())},
+        "items": "eyetest import lamps.json --map id=nr,question=ask,options=colours,answer=right --to lamps",
+        "answers": [{"of": of}],
+        "published": {"m0": "50"},
+    }
+    copied = {
+        "title": "Copied",
+        "files": {"copy.csv": sha("copy.csv")},
+        "items": "eyetest import copy.csv --to copied",
+    }
+    rows = {"lamps": facts | lamps, "copied": facts | copied}
+    return msgspec.convert(
+        {"rows": rows, "readme": ["lamps"], "absent": [{"title": "X", "why": "not public"}]}, Manifest
     )
-    found = json.loads(json.dumps(measure("drawn", shown, drawn)))
-    audited = et.audit(drawn / "drawn", probe=["malformed", "duplicate-items"])
-    assert [one["items"] for one in found["audit"]["findings"]] == [len(one.items) for one in audited.findings]
-    doubts = et.measure("wrong-golds", drawn / "run", where="modality=image").frame
-    assert found["golds"]["rather"] == (doubts["flawed"] > RATHER).sum()
-    assert [row["item"] for row in found["golds"]["queue"]] == doubts["item"][
-        : len(found["golds"]["queue"])
-    ].to_list()
-    assert found["ranks"]["pairs"] == 6
-    assert found["there"]["answers"] == [
-        {"modality": modality, "models": 4, "answers": 96} for modality in ("image", "no-image")
+
+
+@pytest.fixture(scope="module")
+def stored(manifest: Manifest, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Figures:
+    work = tmp_path_factory.mktemp("work")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EYETEST_SOURCES", str(sources))
+        for name, row in manifest.rows.items():
+            gallery.measure_row(name, row, work)
+    found: Figures = json.loads(json.dumps(gallery.gather(manifest, work, {})))
+    return found
+
+
+def test_figures_are_those_of_the_commands(stored: Figures, manifest: Manifest) -> None:
+    lamps = stored["rows"]["lamps"]
+    assert lamps["there"]["kinds"] == {"choice": 24}
+    assert lamps["there"]["answers"] == [{"modality": "image", "models": FEWEST_VOTES, "answers": 24 * FEWEST_VOTES}]
+    equal = next(finding for finding in lamps["audit"]["findings"] if finding["kind"] == "equal-options")
+    assert equal["ids"] == ["3"]
+    assert lamps["ranks"]["pairs"] == 10
+    assert lamps["golds"]["items"] == 24
+    reading = lamps["readings"]["rows"][0]
+    assert reading["points"] == pytest.approx(sum(reading["causes"].values()), abs=0.02)
+    assert stored["rows"]["copied"]["golds"]["no"]
+
+
+def test_items_of_another_benchmark_are_found_with_their_other_answer(stored: Figures) -> None:
+    [pair] = stored["shared"]
+    assert (pair["a"], pair["b"], pair["items"], pair["differ"]) == ("lamps", "copied", 8, 1)
+    assert pair["ids"] == [["5", "5"]]
+
+
+def test_pages_say_what_was_found_and_quote_nothing(stored: Figures, manifest: Manifest) -> None:
+    text = page("lamps", manifest.rows["lamps"], stored, [])
+    assert "2 equal options" in text or "two equal options" in text
+    assert "$ eyetest import lamps.json" in text
+    assert "[copied](copied.md) | 8 | 0 | 1 | 5 = 5" in text
+    index = overview(manifest, stored)
+    assert "| X | not public |" in index
+    assert summary(manifest, stored, "docs/", ["lamps"]).count("\n") == 2
+    assert "old theatre" not in text + index
+
+
+def test_a_row_is_measured_again_only_if_it_changed(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        done.append(command)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    row = manifest.rows["copied"]
+    assert gallery.bring_up("copied", row, tmp_path, "code 1").endswith(" s")
+    assert gallery.bring_up("copied", row, tmp_path, "code 1") == "copied: unchanged"
+    assert gallery.bring_up("copied", row, tmp_path, "code 2").endswith(" s")
+    assert gallery.bring_up("copied", msgspec.structs.replace(row, year=2020), tmp_path, "code 2").endswith(" s")
+    assert len(done) == 3
+
+
+def test_what_is_not_the_source_of_the_manifest_is_refused(manifest: Manifest, sources: Path, tmp_path: Path) -> None:
+    row, bare = manifest.rows["copied"], sources / "made+up/repo"
+    with pytest.raises(UnavailableError, match="fetch github:no/body"):
+        repository(sources, "no/body")
+    with pytest.raises(UnavailableError, match="no commit 0000"):
+        bring(bare, "0" * 40, row.files, (), tmp_path)
+    with pytest.raises(UnavailableError, match="SHA-256"):
+        bring(bare, row.commit, {"copy.csv": "0" * 64}, (), tmp_path)
+    with pytest.raises(UnavailableError, match=r"has no other\.csv"):
+        bring(bare, row.commit, {"other.csv": "0" * 64}, (), tmp_path)
+
+
+def test_the_same_words_about_other_images_are_other_items(tmp_path: Path) -> None:
+    rows = [
+        {"question": "Is there a cat?", "answer": "yes", "image": f"{name}.jpg"} for name in ("one", "two", "one")
     ]
-    text = page("drawn", shown, found, [Judgement("drawn", doubts["item"][0], "queue", "image", "gold wrong")])
-    for line in (shown.audit, shown.golds, shown.ranks, shown.spread):
-        assert f"$ {line}" in text
-    assert f"| {doubts['item'][0]} |" in text
-    assert "1 of 1 [20.7, 100.0]" in text
-    assert "No answers, no ranking to keep." in text
+    (tmp_path / "cats.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    bench = et.import_file(tmp_path / "cats.jsonl", to=tmp_path / "cats", allow_missing_images=True)
+    assert bench.facts["items"] == 3
+    known = list(prints(et.open(tmp_path / "cats")))
+    assert within(known) == 1
+    [pair] = across({"a": known[:1], "b": known[1:]})
+    assert pair["items"] == 1
+
+
+def test_the_manifest_is_whole() -> None:
+    manifest = read_manifest()
+    assert len(manifest.rows) >= 40
+    assert len({row.title for row in manifest.rows.values()}) == len(manifest.rows)
+    assert {*manifest.readme} <= {*manifest.rows}
+    assert 0 < len(manifest.readme) <= 10
+    for name, row in manifest.rows.items():
+        items, answers = row.commands(name)
+        assert row.files or not row.commit, name
+        assert all(command.startswith(("eyetest import ", "eyetest reform ")) for command in (*items, *answers)), name
+        assert all(f"--to {row.bench or name}" in command for command in items), name
+        for part in row.answers:
+            assert isinstance(part, str) or {*part.of.values()} <= {*row.files}, name
 
 
 def test_stored_pages_are_those_of_the_stored_figures() -> None:
-    stored, seen = json.loads((GALLERY / FIGURES).read_text()), read_judgements(GALLERY / JUDGED)
-    exhibits = read_exhibits()
-    assert stored
-    for name, figures in stored.items():
-        assert (GALLERY / f"{name}.md").read_text() == page(name, exhibits[name], figures, seen), "make gallery"
-    assert summary(exhibits, stored, seen) in (GALLERY / "README.md").read_text()
-    assert summary(exhibits, stored, seen, "docs/gallery/") in (ROOT / "README.md").read_text()
+    stored, seen = (
+        json.loads((gallery.GALLERY / gallery.FIGURES).read_text()),
+        read_judgements(gallery.GALLERY / gallery.JUDGED),
+    )
+    manifest = read_manifest()
+    assert len(stored["rows"]) >= 15
+    for name in stored["rows"]:
+        assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
+            "make gallery"
+        )
+    assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored)
 
 
 def test_links_of_the_gallery_lead_somewhere() -> None:
-    for file in GALLERY.glob("*.md"):
+    for file in gallery.GALLERY.glob("*.md"):
         for link in LINK.findall(file.read_text()):
             assert (file.parent / link).exists(), f"{file.name}: {link}"
 
 
 def test_every_judged_item_is_judged_once() -> None:
-    seen = read_judgements(GALLERY / JUDGED)
+    seen = read_judgements(gallery.GALLERY / gallery.JUDGED)
     assert len({(row.benchmark, row.item) for row in seen}) == len(seen) > 0
 
 
 @pytest.mark.parametrize("name", ["mathvista", "mmmu_pro", "chartqa", "puzzlevqa"])
 def test_nothing_of_theirs_is_quoted(shared: Path, name: str) -> None:
     texts = pl.read_ndjson(shared / "data" / name / "items.jsonl", infer_schema_length=None)["question"]
-    printed = " ".join(" ".join(file.read_text().split()) for file in GALLERY.iterdir())
+    printed = " ".join(" ".join(file.read_text().split()) for file in gallery.GALLERY.iterdir())
     for text in texts.unique():
         words = text.split()
         assert len(words) < WORDS or " ".join(words[:WORDS]) not in printed

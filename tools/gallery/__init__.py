@@ -1,8 +1,9 @@
-"""What eyetest finds in benchmarks that everybody knows: figures by command, and pages made of them.
+"""What eyetest finds in public benchmarks: figures by command, and pages made of them.
 
-    python -m tools.gallery                  all of it, into docs/gallery and the README
+    python -m tools.gallery                  all, into docs/gallery and the README; unchanged rows are kept
     python -m tools.gallery --only chartqa   one of them
     python -m tools.gallery --pages          the pages anew, from the figures and judgements that are stored
+    python -m tools.gallery --pin            commits and hashes that the manifest lacks, from the sources
 
-Figures and ids leave a benchmark, never its texts or images.
+Figures, ids and hashes are kept, never a benchmark's texts or images.
 """

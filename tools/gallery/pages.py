@@ -1,6 +1,7 @@
 """The pages of the gallery, from stored figures and judgements alone."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,34 +9,91 @@ from typing import Any
 import jinja2
 
 from eyetest.measures.stats.intervals import IntervalEstimate
-from tools.gallery.exhibits import Exhibit
-from tools.gallery.judgements import DRAWN, QUEUE, Checked, Judgement, checked
-from tools.gallery.measuring import KEEPS, RATHER, Figures
+from tools.gallery.judgements import DRAWN, Judgement, checked
+from tools.gallery.manifest import Manifest, Row
+from tools.gallery.measuring import DISAGREE, KEEPS, RATHER, Figures
 
 BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
-_WRONG = ("bad", "suspect")
-_WORDS = {"bad": "broken", "suspect": "suspicious"}
+_WRONG = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
 _LOCAL = ("missing-image", "no-image", "no-images")
-"""Findings about what lies on this disk, not about a benchmark."""
+"""Findings about what is on this disk, not about a benchmark."""
+HEAD = (
+    "",
+    "year",
+    "languages",
+    "items",
+    "findings",
+    "repeated items",
+    "in others",
+    "with another answer",
+    "label errors",
+    "best without image",
+    "our reading",
+    "smallest difference",
+    "separable pairs",
+)
+_README = (0, 3, 4, 5, 6, 7, 8, 11, 12)
+"""Columns of the README's table."""
 
 
-def write_pages(
-    exhibits: Mapping[str, Exhibit], stored: Mapping[str, Figures], seen: Sequence[Judgement], to: Path
-) -> None:
-    """Write one page a benchmark that was measured, and the index."""
-    measured = [(name, exhibit) for name, exhibit in exhibits.items() if name in stored]
-    for name, exhibit in measured:
-        (to / f"{name}.md").write_text(page(name, exhibit, stored[name], seen), encoding="utf-8")
-    (to / "README.md").write_text(_template("index").render(table=summary(exhibits, stored, seen)), encoding="utf-8")
+def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to: Path, readme: Path) -> None:
+    """Write one page a benchmark that was measured, the overview, and the README's table."""
+    rows = {name: row for name, row in manifest.rows.items() if name in stored["rows"]}
+    for file in to.glob("*.md"):
+        if file.stem not in rows:
+            file.unlink()
+    for name, row in rows.items():
+        (to / f"{name}.md").write_text(page(name, row, stored, seen), encoding="utf-8")
+    (to / "README.md").write_text(overview(manifest, stored), encoding="utf-8")
+    table = summary(manifest, stored, "docs/gallery/", manifest.readme, _README)
+    readme.write_text(into_readme(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
 
 
-def page(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement]) -> str:
+def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str:
     """One benchmark's page."""
-    judged = {row.item: row.judgement for row in seen if row.benchmark == name}
-    by_eye = {words: eye for drawn, words in DRAWN.items() if (eye := _checked(seen, name, drawn)).looked}
+    figures = stored["rows"][name]
+    drawn = {
+        words: [one for one in seen if (one.benchmark, one.drawn) == (name, kind)] for kind, words in DRAWN.items()
+    }
+    items, answers = row.commands(name)
     text = _template("page").render(
-        exhibit=exhibit, judged=judged, by_eye=by_eye, wrong=_wrong(figures), keeps=KEEPS, even=RATHER, **figures
+        name=name,
+        row=row,
+        judged={one.item: one.judgement for one in seen if one.benchmark == name},
+        by_eye={words: checked(group) for words, group in drawn.items() if group},
+        wrong=_wrong(figures),
+        held=[finding for finding in figures["audit"].get("findings", ()) if finding["severity"] == "sound"],
+        shared=_shared(stored, name),
+        commands=[*items, *answers[:2]],
+        more=len(answers) - 2,
+        keeps=KEEPS,
+        even=RATHER,
+        disagree=DISAGREE,
+        no={key: value["no"] for key, value in figures.items() if isinstance(value, dict) and "no" in value},
+        **figures,
+    )
+    return _GAP.sub("\n\n", text)
+
+
+def overview(manifest: Manifest, stored: Figures) -> str:
+    """The page with one row a benchmark."""
+    counts: Counter[str] = Counter()
+    items: Counter[str] = Counter()
+    for figures in stored["rows"].values():
+        for kind, finding in {finding["kind"]: finding for finding in _wrong(figures)}.items():
+            counts[kind] += 1
+            items[kind] += finding["items"]
+    kinds = [(kind, count, items[kind]) for kind, count in counts.most_common()]
+    text = _template("index").render(
+        table=summary(manifest, stored),
+        kinds=kinds,
+        shared=[pair | {"titles": [manifest.rows[pair[key]].title for key in "ab"]} for pair in stored["shared"]],
+        absent=manifest.absent,
+        count=len(stored["rows"]),
+        items=sum(figures["there"]["items"] for figures in stored["rows"].values()),
+        disagree=DISAGREE,
+        even=RATHER,
     )
     return _GAP.sub("\n\n", text)
 
@@ -50,43 +108,45 @@ def into_readme(readme: str, table: str) -> str:
 
 
 def summary(
-    exhibits: Mapping[str, Exhibit], stored: Mapping[str, Figures], seen: Sequence[Judgement], folder: str = ""
+    manifest: Manifest,
+    stored: Figures,
+    folder: str = "",
+    only: Sequence[str] = (),
+    columns: Sequence[int] = range(len(HEAD)),
 ) -> str:
-    """The table of all benchmarks; links lead into ``folder``."""
-    rows = [_row(name, exhibits[name], stored[name], seen, folder) for name in exhibits if name in stored]
-    head = (
-        "",
-        "items",
-        "alarms of the audit",
-        "doubtful golds",
-        "by eye",
-        "best without image",
-        "separable model pairs",
-        "subset that keeps the ranking",
-    )
-    lines = [head, ("---", *["--:"] * (len(head) - 1)), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    """The table of benchmarks; links lead into ``folder``."""
+    names = [name for name in only or manifest.rows if name in stored["rows"]]
+    rows = [_row(name, manifest.rows[name], stored, folder) for name in names]
+    lines = [HEAD, ("---", *["--:"] * (len(HEAD) - 1)), *rows]
+    return "\n".join(f"| {' | '.join(line[column] for column in columns)} |" for line in lines)
 
 
-def _row(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement], folder: str) -> tuple[str, ...]:
-    golds, ranks, small, audit = (figures[key] for key in ("golds", "ranks", "small", "audit"))
-    eye = _checked(seen, name, QUEUE)
-    keeps = small.get("keeps")
-    part = "–" if "no" in small else "none up to half" if keeps is None else f"{keeps['items']:,} items"
+def _row(name: str, row: Row, stored: Figures, folder: str) -> tuple[str, ...]:
+    figures = stored["rows"][name]
+    golds, ranks, readings, shared = figures["golds"], figures["ranks"], figures["readings"], _shared(stored, name)
+    detectable = figures["detectable"]
+    size = detectable.get("median", detectable.get("assumed"))
     return (
-        f"[{exhibit.title}]({folder}{name}.md)",
+        f"[{row.title}]({folder}{name}.md)",
+        str(row.year),
+        ", ".join(row.languages),
         f"{figures['there']['items']:,}",
-        "–" if "no" in audit else str(len(_wrong(figures))),
+        "–" if "no" in figures["audit"] else str(len(_wrong(figures))),
+        f"{figures['repeats']:,}" if "repeats" in figures else "–",
+        "–" if "repeats" not in figures else f"{sum(pair['items'] for pair in shared):,}",
+        "–" if "repeats" not in figures else f"{sum(pair['differ'] for pair in shared):,}",
         "–" if "no" in golds else f"{golds['rather']:,}",
-        "–" if not eye.looked else _share(eye.flawed),
         _best_blind(figures["blind"]),
+        "–" if "no" in readings else f"{max((r['points'] for r in readings['rows']), key=abs):+.1f}",
+        f"{'~' if 'assumed' in detectable else ''}{100 * size:.1f}",
         "–" if "no" in ranks else f"{ranks['apart']:,} of {ranks['pairs']:,}",
-        part,
     )
 
 
-def _checked(seen: Sequence[Judgement], name: str, drawn: str) -> Checked:
-    return checked(row for row in seen if (row.benchmark, row.drawn) == (name, drawn))
+def _shared(stored: Figures, name: str) -> list[Figures]:
+    """What a benchmark shares with each other one."""
+    pairs = [pair for pair in stored["shared"] if name in (pair["a"], pair["b"])]
+    return [pair | {"other": pair["b"] if pair["a"] == name else pair["a"]} for pair in pairs]
 
 
 def _best_blind(blind: Figures) -> str:
@@ -94,22 +154,18 @@ def _best_blind(blind: Figures) -> str:
         return "–"
     best = blind["rows"][0]
     with_image = max((row.get("with_image", 0.0) for row in blind["rows"]), default=0.0)
-    beside = ("guessing", best["guessing"]) if "guessing" in best else ("best with image", with_image)
+    beside = ("guessing", best["guessing"]) if "guessing" in best else ("with image", with_image)
     return f"{_percent(best.get('accuracy', best.get('no_image')))} ({beside[0]} {_percent(beside[1])})"
 
 
 def _wrong(figures: Figures) -> list[Figures]:
-    """Alarms of an audit, apart from files that are missing on this disk only."""
-    findings = figures["audit"].get("findings", ())
-    return [
-        one | {"severity_word": _WORDS[one["severity"]]}
-        for one in findings
-        if one["severity"] in _WRONG and one["kind"] not in _LOCAL
-    ]
+    """What an audit finds wrong with a benchmark, apart from what is missing on this disk only."""
+    findings = [finding for finding in figures["audit"].get("findings", ()) if finding["severity"] in _WRONG]
+    return [f | {"severity_word": _WRONG[f["severity"]]} for f in findings if f["kind"] not in _LOCAL]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _share(value: IntervalEstimate) -> str:
@@ -119,7 +175,7 @@ def _share(value: IntervalEstimate) -> str:
 
 
 def _interval(row: Mapping[str, Any], name: str) -> str:
-    value, low, high = (_percent(row[name + end]) for end in ("", "_low", "_high"))
+    value, low, high = (_percent(row[name + end], 1) for end in ("", "_low", "_high"))
     return f"{value} [{low}, {high}]"
 
 
@@ -131,5 +187,5 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    around.filters |= {"share": _share, "interval": _interval, "percent": _percent}
+    around.filters |= {"share": _share, "interval": _interval, "percent": _percent, "thousands": "{:,}".format}
     return around.get_template(f"{name}.md.j2")

@@ -60,6 +60,7 @@ def find_gold(answer: Any, offered: Offered, style: GoldStyle) -> tuple[int, ...
 
 def _by_letter(answer: Any, offered: Offered) -> tuple[int, ...] | None:
     text = answer.strip() if isinstance(answer, str) else ""
+    text = text.upper() if "," in text else text
     match = _LETTERS.fullmatch(text)
     names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
     if not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:

@@ -42,6 +42,7 @@ def import_file(
     drop: Annotated[Words, _ITEMS] = (),
     map_tags: Annotated[Pairs, _ITEMS] = (),
     allow_missing_gold: Annotated[bool, _ITEMS] = False,
+    allow_missing_images: Annotated[bool, _ITEMS] = False,
     skip_bad: Annotated[bool, _ITEMS] = False,
     fact: Annotated[Words, _ITEMS] = (),
     bench: Annotated[Bench | None, _ANSWERS] = None,
@@ -69,6 +70,7 @@ def import_file(
         drop: Leave this column out; repeatable.
         map_tags: Tags made of others: core=category, or through a table: field=subject@TABLE; repeatable.
         allow_missing_gold: Take items without an answer key.
+        allow_missing_images: Take items whose images are not here; the names become tags.
         skip_bad: Leave invalid items out and list them in skipped.jsonl.
         fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
         bench: The benchmark that was asked; items of answers are checked against it.
@@ -100,6 +102,7 @@ def import_file(
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
         "map_tags": map_tags, "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
+        "allow_missing_images": allow_missing_images,
     }  # fmt: skip
     about_answers = {
         "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
@@ -118,7 +121,8 @@ def import_file(
     from eyetest.benchmarks import Import, import_benchmark
     from eyetest.commands.show import contents
 
-    read = read_options(format, map, images, gold_style, drop=drop, gold_required=not allow_missing_gold)
+    required = {"gold_required": not allow_missing_gold, "images_required": not allow_missing_images}
+    read = read_options(format, map, images, gold_style, drop=drop, **required)
     tags = tag_maps(map_tags)
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:

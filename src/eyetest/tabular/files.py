@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, short
+from eyetest.store.files import inside
 from eyetest.tabular.record_files import ParquetTable
 from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, open_plain, table_kind
 
@@ -52,11 +53,14 @@ class JsonDocument(Table):
         """The objects."""
         content = decode(read_document(self.path, "write it as JSON Lines"), str(self.path))
         if isinstance(content, dict):
+            keyed = [part for part in content.values() if isinstance(part, dict) and _are_objects([*part.values()])]
+            if len(keyed) == 1 and not _are_objects([*content.values()]):
+                content = keyed[0]  # the results beside what they add up to
             lists = [part for part in content.values() if _are_objects(part)]
             plain = all(isinstance(part, str | float | int) for part in content.values())
             pairs = [(key, {"value": part} if plain else part) for key, part in content.items()]
-            keyed = [{"key": key, **part} if isinstance(part, dict) else part for key, part in pairs]
-            content = lists[0] if len(lists) == 1 else keyed
+            rows = [{"key": key, **part} if isinstance(part, dict) else part for key, part in pairs]
+            content = lists[0] if len(lists) == 1 else rows
         if content != [] and not _are_objects(content):
             expected = "a list of objects, one such list under a key, or objects or texts under keys"
             raise InputError(f"{self.path}: expected {expected}")
@@ -179,6 +183,19 @@ def open_table(path: Path) -> Table:
     """A file as a table; of an Excel file the first sheet."""
     with one_line(path):
         return _OPENERS[table_kind(path) or ".csv"](path)
+
+
+class JsonFolder(Table):
+    """The objects of all JSON files of a folder, one file after the other, each with the name of its file."""
+
+    def rows(self) -> Iterator[Row]:
+        """The objects."""
+        number = 0
+        for file in sorted(path for path in self.path.iterdir() if path.suffix in (".json", ".jsonl")):
+            inside(file, self.path)
+            for row in open_table(file):
+                yield Row(number, row.where, {"file": file.stem, **row.values}, row.line)
+                number += 1
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Turn
+from eyetest.tabular.files import open_table
 
 
 def imported(tmp_path: Path, *objects: dict[str, Any], **read: Any) -> Benchmark:
@@ -80,3 +82,37 @@ def test_bad_lines_are_reported(tmp_path: Path, text: str, message: str) -> None
         import_benchmark(tmp_path / "b.jsonl", tmp_path / "b")
     assert message in str(caught.value)
     assert not (tmp_path / "b").exists()
+
+
+def test_all_json_files_of_a_folder_are_one_benchmark(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "b.jsonl").write_text('{"question": "Which?", "options": ["cat", "dog"], "answer": "a,b"}\n')
+    (folder / "a.json").write_text(
+        '{"n1": {"question": "Who?", "answer": "a cat"}, "n2": {"question": "Who?", "answer": "x"}}'
+    )
+    (folder / "notes.txt").write_text("no items")
+    read = ReadOptions(format="jsonl", gold_style="letter")
+    benchmark, _ = import_benchmark(folder, tmp_path / "all", Import(read=read))
+    assert [(item.id, item.tags["file"], item.gold) for item in benchmark] == [
+        ("0", "a", ()), ("1", "a", ()), ("2", "b", (0, 1))
+    ]  # fmt: skip
+    (folder / "c.json").symlink_to(tmp_path / "secret.json")
+    (tmp_path / "secret.json").write_text('[{"question": "Secret?", "answer": "yes"}]')
+    with pytest.raises(InputError, match="is a link that leaves"):
+        import_benchmark(folder, tmp_path / "more", Import(read=read))
+
+
+def test_results_beside_what_they_add_up_to_are_rows(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"acc": 50, "args": {"shots": 2}, "results": {"7": {"output": "A"}, "8": {"output": "B"}}}')
+    assert [row.values for row in open_table(path)] == [{"key": "7", "output": "A"}, {"key": "8", "output": "B"}]
+
+
+def test_items_whose_images_are_elsewhere_keep_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"question": "Is it red?", "answer": "yes", "image": "far/away.png"}\n')
+    with pytest.raises(ItemError, match=r"away\.png"):
+        import_benchmark(path, tmp_path / "b")
+    assert et.import_file(path, to=tmp_path / "b", allow_missing_images=True).facts["images"] == 0
+    assert [item.tags["image"] for item in et.open(tmp_path / "b")] == ["far/away.png"]

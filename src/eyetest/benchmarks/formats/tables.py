@@ -17,6 +17,7 @@ from eyetest.benchmarks.rows import ItemReader, ReadOptions, gold_letters, one_o
 from eyetest.errors import ExportError, MissingImage, listed, short
 from eyetest.records import ImageRef, Item, letter
 from eyetest.store.files import inside
+from eyetest.tabular.files import JsonFolder
 from eyetest.tabular.table import Row, SeparatedTable, Table
 
 
@@ -34,8 +35,10 @@ class Jsonl(Format):
         return (folder / self._usual_name).is_file()
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
-        """Start reading."""
+        """Start reading; of a folder the usual file, or all JSON files."""
         if path.is_dir():
+            if not (path / self._usual_name).exists():
+                return ItemReader(JsonFolder(path), options, store)
             inside(path / self._usual_name, path)
             path /= self._usual_name
         return super().read(path, options, store)

@@ -60,6 +60,7 @@ class ChoicesSettings(FileSettings, frozen=True):
 
     question: str = "{question}"
     options: OptionCount = MAX_CHOICES  # at most; wrong ones are drawn, of numbers those near the right one
+    shuffle: bool = False  # where the dataset lists the right one first
 
 
 @by_record("choices", "questions that come with their own options", ChoicesSettings)
@@ -69,6 +70,8 @@ def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> Made:
     if not record.images:
         return "no image belongs to it"
     choices = _as_many(record, record.gold, settings.options, kit)
+    if settings.shuffle:
+        choices = tuple(kit.chance(record.id, "order").sample(choices, len(choices)))
     return draft(record, question=settings.question, hint=record.hint, choices=choices)
 
 

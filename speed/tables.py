@@ -64,6 +64,7 @@ def columns(items: int, models: int, tests: int) -> Iterator[pa.Table]:
                 "letters": _constant("upper", n),
                 "method": _constant("generate", n),
                 "history": _constant("gold", n),
+                "prompts": _constant("eyetest", n),
                 "sample": pa.array(np.zeros(n, np.int64)),
                 "request": _constant("", n),
                 "outcome": _constant("answered", n),

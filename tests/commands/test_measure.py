@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from eyetest.records import Asked, ImageRef, Item, Response
 from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.support.command import measured
 
 REPLIES = {("eye", "image"): "BBBA", ("eye", "no-image"): "BAAA", ("text", "no-image"): "ABAA"}
 """The gold is B throughout."""
@@ -43,13 +43,8 @@ def run(bench: Benchmark, tmp_path: Path) -> Path:
     return write(tmp_path / "r", bench, REPLIES)
 
 
-def rows(eyetest: Eyetest, *words: object) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(eyetest("measure", *words, "--output", "json").fine())["rows"]
-    return found
-
-
 def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path, eyetest: Eyetest) -> None:
-    found = rows(eyetest, "accuracy", "r", "--where", "modality=image")
+    found = measured("accuracy", "r", "--where", "modality=image")
     assert [(row["model"], row["accuracy"], row["n"]) for row in found] == [("eye", 0.75, 4)]
     assert (run / "scores/eyetest.parquet").exists()
 
@@ -59,8 +54,8 @@ def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(
 ) -> None:
     write(tmp_path / "seeing", bench, {("eye", "image"): "BBBA"})
     write(tmp_path / "no-image", bench, {("eye", "no-image"): "BAAA"})
-    assert rows(eyetest, "gain", "seeing", "no-image")[0]["gain"] == 0.5
-    assert rows(eyetest, "gain", "seeing", "no-image", "seeing") == rows(eyetest, "gain", "seeing", "no-image")
+    assert measured("gain", "seeing", "no-image")[0]["gain"] == 0.5
+    assert measured("gain", "seeing", "no-image", "seeing") == measured("gain", "seeing", "no-image")
     write(tmp_path / "again", bench, {("eye", "image"): "BBAA"})
     line = eyetest("measure", "gain", "seeing", "no-image", "again").refused()
     assert "two runs hold different answers to the same question: eye on item 'q2' of b, modality image" in line
@@ -68,7 +63,7 @@ def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(
 
 def test_bases_come_from_models_yaml(run: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
-    row = rows(eyetest, "gain", "r", "--models", "models.yaml")[0]
+    row = measured("gain", "r", "--models", "models.yaml")[0]
     assert (row["gain"], row["leakage"], row["unclipped"], row["base_by"]) == (0.5, 0.0, 0.0, "no-image direct")
     reported = eyetest("measure", "gain", "r")
     assert "Leakage: not measured (no base language model named)" in reported.err
@@ -92,11 +87,11 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
     eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
-    assert [row["accuracy"] for row in rows(eyetest, "accuracy", "r")] == [1.0, 0.5]
+    assert [row["accuracy"] for row in measured("accuracy", "r")] == [1.0, 0.5]
     assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
     assert "--bench" in eyetest("measure", "guessing", "r").refused()
     assert "nothing is known of the items" in eyetest("measure", "accuracy", "r", "--cluster", "image").refused()
-    assert [row["n"] for row in rows(eyetest, "accuracy", "r", "--where", "score=1")] == [2, 1]
+    assert [row["n"] for row in measured("accuracy", "r", "--where", "score=1")] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +146,7 @@ def test_a_run_counts_as_it_was_last_scored(
     items = [animals("q0", 1), Item(id="q1", question="Which?", references=("a red fox",))]
     write(tmp_path / "r", make_bench(tmp_path / "b", items), {("eye", "image"): "BA"})
     scores = tmp_path / "r/scores/eyetest.parquet"
-    assert rows(eyetest, "accuracy", "r")[0]["n"] == 2
+    assert measured("accuracy", "r")[0]["n"] == 2
     before = scores.read_bytes()
     eyetest("score", "r", "--metric", "cider").fine()
     reported = eyetest("measure", "accuracy", "r")
@@ -162,7 +157,7 @@ def test_a_run_counts_as_it_was_last_scored(
     assert "different scales" not in eyetest("measure", "accuracy", "r").err
     key = make_bench(tmp_path / "key", [animals("q0", 0), items[1]])
     et.score("r", bench=key)
-    assert rows(eyetest, "accuracy", "r")[0]["accuracy"] == 0
+    assert measured("accuracy", "r")[0]["accuracy"] == 0
     key.path.rename(tmp_path / "moved")
     assert "is scored by the answer key of" in eyetest("measure", "accuracy", "r").refused()
     write(tmp_path / "s", Benchmark(tmp_path / "b"), {("other", "image"): "BA"})
@@ -176,7 +171,7 @@ def test_a_run_counts_as_it_was_last_scored(
 
 def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
     write(tmp_path / "people", bench, {("human", "image"): "BB"})
-    whole, part = (rows(eyetest, "guessing", "people", *more)[0] for more in ((), ("--where", "core=p")))
+    whole, part = (measured("guessing", "people", *more)[0] for more in ((), ("--where", "core=p")))
     assert (whole["guessed"], whole["n"], part["n"], part.get("guessed")) == (2, 2, 2, None)
-    assert rows(eyetest, "guessing", "people", "--where", "core=p,q")[0]["items"] == 4
-    assert rows(eyetest, "guessing", "people", "--where", "item=q0")[0]["items"] == 1
+    assert measured("guessing", "people", "--where", "core=p,q")[0]["items"] == 4
+    assert measured("guessing", "people", "--where", "item=q0")[0]["items"] == 1

@@ -176,7 +176,7 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
     eyetest("report", tmp_path / "r", tmp_path / "b", refined, "--page", page).fine()
     shown = Tags(page.read_text())
     shown.check_inert(_CSV, SERVED)
-    assert page.read_text().count("</style>") == 3
+    assert page.read_text().count("</style>") == 2
     assert "\x00" not in page.read_text()
     words = "".join(shown.words)
     for text in HOSTILE[:7]:

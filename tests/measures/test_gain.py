@@ -1,6 +1,7 @@
 """Gain and leakage over score tables: paired, with their protocols, averaged both ways."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,36 +20,36 @@ from tests.runs.conftest import eyetest as eyetest
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
 
 
-def asked(model: str, modality: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
+def asked(model: str, modality: str, scores: Sequence[float | None], **more: Any) -> list[dict[str, Any]]:
     return [{"model": model, "modality": modality, "item": str(i), "score": s, **more} for i, s in enumerate(scores)]
+
+
+def panel(
+    image: Sequence[Any], blind: Sequence[Any], base: Sequence[Any] = (), modality: str = "no-image"
+) -> Results:
+    """The scores of a model with the image and without it, and those of its language model."""
+    rows = asked("eye", "image", image) + asked("eye", modality, blind) + asked("text", modality, base)
+    return results(rows, models=MODELS)
 
 
 def measure(found: Results, **settings: Any) -> Measured:
     return MEASURES["gain"].measure(found, Settings(**settings))
 
 
-def test_one_model_and_its_language_model() -> None:
-    found = results(
-        asked("eye", "image", [1, 1, 1, 0])
-        + asked("eye", "no-image", [1, 0, 0, 0])
-        + asked("text", "no-image", [0, 1, 1, 0]),
-        models=MODELS,
-    )
-    row = measure(found).table.to_dicts()[0]
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
+def test_one_model_and_its_language_model_asked_in_any_way_without_the_image(modality: str) -> None:
+    [row] = measure(panel([1, 1, 1, 0], [1, 0, 0, 0], [0, 1, 1, 0], modality)).table.to_dicts()
     assert (row["model"], row["gain"], row["leakage"], row["unclipped"], row["n"]) == ("eye", 0.5, 0.0, -0.25, 4)
     assert (row["with_image"], row["no_image"], row["base"]) == (0.75, 0.25, 0.5)
     assert (row["with_image_by"], row["no_image_by"], row["base_by"]) == (
-        "image direct",
-        "no-image direct",
-        "no-image direct",
+        *("image direct", f"{modality} direct", f"{modality} direct"),
     )
     assert row["unclipped_low"] <= -0.25 <= row["unclipped_high"]
     assert row["leakage_low"] == 0.0
 
 
 def test_only_items_with_both_scores_count() -> None:
-    found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "no-image", [0, None, 0, 0]), models=MODELS)
-    row = measure(found).table.to_dicts()[0]
+    [row] = measure(panel([1, 1, None, 0], [0, None, 0, 0])).table.to_dicts()
     assert (row["gain"], row["with_image"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
 
 
@@ -132,34 +133,10 @@ def test_what_does_not_apply_says_why() -> None:
 
 
 def test_where_no_item_differs_there_is_no_interval() -> None:
-    found = results(asked("eye", "image", [1, 0] * 9) + asked("eye", "no-image", [1, 0] * 9), models=MODELS)
-    assert [measure(found).table.to_dicts()[0][name] for name in ("gain", "gain_low", "gain_high")] == [
-        0.0,
-        None,
-        None,
-    ]
-    leaks_never = (
-        asked("eye", "image", [1] * 4) + asked("eye", "no-image", [0, 0, 0, 1]) + asked("text", "no-image", [1] * 4)
-    )
-    row = measure(results(leaks_never, models=MODELS)).table.to_dicts()[0]
+    [row] = measure(panel([1, 0] * 9, [1, 0] * 9)).table.to_dicts()
+    assert [row[name] for name in ("gain", "gain_low", "gain_high")] == [0.0, None, None]
+    [row] = measure(panel([1] * 4, [0, 0, 0, 1], [1] * 4)).table.to_dicts()
     assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
-
-
-@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
-def test_whatever_way_it_was_asked_without_the_image_is_blind(modality: str) -> None:
-    found = results(
-        asked("eye", "image", [1, 1, 1, 0])
-        + asked("eye", modality, [1, 0, 0, 0])
-        + asked("text", modality, [0, 1, 1, 0]),
-        models=MODELS,
-    )
-    [row] = measure(found).table.to_dicts()
-    assert (row["gain"], row["unclipped"], row["no_image_by"], row["base_by"]) == (
-        0.5,
-        -0.25,
-        f"{modality} direct",
-        f"{modality} direct",
-    )
 
 
 def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
@@ -195,18 +172,9 @@ def test_a_language_model_that_was_asked_otherwise_is_noted() -> None:
 
 
 def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
-    found = results(
-        asked("eye", "image", [1, 1, None, None])
-        + asked("eye", "no-image", [1, 0, 1, 1])
-        + asked("text", "no-image", [0, 0, 0, 0]),
-        models=MODELS,
-    )
-    [row] = measure(found).table.to_dicts()
+    [row] = measure(panel([1, 1, None, None], [1, 0, 1, 1], [0, 0, 0, 0])).table.to_dicts()
     assert (row["n"], row["leakage_n"], row["unclipped"]) == (2, 4, 0.75)
-    alike = results(
-        asked("eye", "image", [1]) + asked("eye", "no-image", [1]) + asked("text", "no-image", [0]), models=MODELS
-    )
-    assert "leakage_n" not in measure(alike).table.columns
+    assert "leakage_n" not in measure(panel([1], [1], [0])).table.columns
 
 
 def test_gain_on_mmmu(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:

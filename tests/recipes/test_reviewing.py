@@ -10,6 +10,7 @@ from eyetest.recipes.reviews import left_to_people
 from tests.endpoint import Endpoint
 from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
+from tests.support.command import measured
 
 pytestmark = pytest.mark.journey
 
@@ -148,10 +149,6 @@ def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endp
     assert by_item(here / "d", "later")["q0"] == "drop"
 
 
-def measured(eyetest: Eyetest, *words: str) -> list[dict[str, Any]]:
-    return list(json.loads(eyetest("measure", "accuracy", *words, "--output", "json").fine())["rows"])
-
-
 def blind(folder: Path) -> dict[tuple[str, str], float]:
     found = json.loads((folder / "refine.json").read_text())["residual_blind"]
     return {(one["who"], one["when"]): one["accuracy"]["value"] for one in found}
@@ -171,7 +168,7 @@ def test_measures_of_the_run_count_with_the_golds_that_people_mended(
     write_yaml(here / "recipe.yaml", recipe)
     eyetest(*USUAL).fine()
     waiting = [row["item"] for row in queue(here / "d")]
-    (before,) = measured(eyetest, "d/run")
+    (before,) = measured("accuracy", "d/run")
     assert (before["n"], before["accuracy"], len(waiting)) == (12, 0.25, 9)
     edits = json.dumps({"answer": "D"})
     decide(here / "d", *alike(waiting, reviewer="ann", decision="fix", edits=edits))
@@ -179,16 +176,16 @@ def test_measures_of_the_run_count_with_the_golds_that_people_mended(
     eyetest(*USUAL).fine()
     assert len(endpoint.attempts) == asked, "a gold that changed is no reason to ask"
     assert {item.gold for item in kept(here / "d")} == {(3,)}
-    (after,) = measured(eyetest, "d/run")
+    (after,) = measured("accuracy", "d/run")
     assert (after["accuracy"], after["n"]) == (1.0, 12)
     assert blind(here / "d") == {("panel", "before"): before["accuracy"], ("panel", "after"): 1.0}
     eyetest("score", "d/run", "--bench", "b").fine()
-    (old,) = measured(eyetest, "d/run")
+    (old,) = measured("accuracy", "d/run")
     assert old["accuracy"] == before["accuracy"], "the benchmark that one names is the one that counts"
     eyetest("score", "d/run").fine()
     (here / "d/review/decisions.csv").unlink()
     eyetest(*USUAL).fine()
-    assert measured(eyetest, "d/run") == [before], "what people take back is taken back"
+    assert measured("accuracy", "d/run") == [before], "what people take back is taken back"
 
 
 def test_an_answer_counts_for_the_wording_that_it_was_given_to(
@@ -206,23 +203,23 @@ def test_an_answer_counts_for_the_wording_that_it_was_given_to(
     write_yaml(here / "recipe.yaml", {"panels": panels, "stages": stages})
     command = (*USUAL, "--skip-review", "--panel", "first=one", "--panel", "second=two")
     eyetest(*command).fine()
-    whole = {row["model"]: row["n"] for row in measured(eyetest, "d/run")}
+    whole = {row["model"]: row["n"] for row in measured("accuracy", "d/run")}
     edits = json.dumps({"question": "Which is zero?", "answer": "C"})
     decide(here / "d", {"item": "q0", "reviewer": "ann", "decision": "fix", "edits": edits})
     eyetest(*command).fine()
-    found = {row["model"]: row for row in measured(eyetest, "d/run", "--where", "item=q0")}
+    found = {row["model"]: row for row in measured("accuracy", "d/run", "--where", "item=q0")}
     assert {name: row["accuracy"] for name, row in found.items()} == {"two": 0.0}
-    rest = {row["model"]: row["n"] for row in measured(eyetest, "d/run")}
+    rest = {row["model"]: row["n"] for row in measured("accuracy", "d/run")}
     assert rest == {"one": whole["one"] - 1, "two": whole["two"]}
     assert (
         "1 answer to a wording that people have changed since left out" in eyetest("measure", "accuracy", "d/run").err
     )
     assert "1 answers are to a wording that people have changed since" in eyetest("score", "d/run").err
     eyetest("score", "d/run", "--bench", "b").fine()
-    (old,) = measured(eyetest, "d/run", "--where", "item=q0")
+    (old,) = measured("accuracy", "d/run", "--where", "item=q0")
     assert (old["model"], old["accuracy"]) == ("one", 0.0)
     eyetest("score", "d/run", "--bench", "d/benchmark").fine()
-    (new,) = measured(eyetest, "d/run", "--where", "item=q0")
+    (new,) = measured("accuracy", "d/run", "--where", "item=q0")
     assert (new["model"], new["accuracy"]) == ("two", 0.0)
 
 
@@ -245,7 +242,7 @@ def test_recorded_answers_are_judged_by_the_mended_gold_too(here: Path, endpoint
     later = by_item(here / "d", "later")
     assert later[wrong[0]] == "drop"
     assert later[wrong[1]] == "fix", "no model was asked what it asks now, so people had to say"
-    assert [row["accuracy"] for row in measured(eyetest, "run")] == [pytest.approx(1 - len(wrong) / len(later))], (
+    assert [row["accuracy"] for row in measured("accuracy", "run")] == [pytest.approx(1 - len(wrong) / len(later))], (
         "the run belongs to another user"
     )
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
-from eyetest.records import Response
-from eyetest.running import Asking, Limits, Plan, Runner, execute
+from eyetest.models import Call, CallError, Surroundings, make_models, openai, parse_models, replies
+from eyetest.records import ModelEntry, Response
+from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute
+from eyetest.running.limits import line
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
@@ -205,10 +206,6 @@ def test_a_wrong_address_ends_with_one_line(
 
 
 def test_waiting_is_told(tmp_path: Path, endpoint: Endpoint) -> None:
-    from eyetest.records import ModelEntry
-    from eyetest.running import Asking, Limits, Progress, Session
-    from eyetest.running.limits import line
-
     bench = make_bench(tmp_path / "b", 12)
     progress, told = Progress(), []
 
@@ -261,10 +258,6 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
 
 
 def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.models import openai, replies
-    from eyetest.records import ModelEntry
-    from eyetest.running import Asking, Session
-
     bench = make_bench(tmp_path / "b", 12)
     read = replies.read_completion
 

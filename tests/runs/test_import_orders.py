@@ -1,7 +1,6 @@
 """Which option a letter means depends on the order that was shown, which the file has to say."""
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, jsonl
+from tests.support.command import measured
 
 WORDS = ("cat", "dog", "bird", "fish")
 PASSES = [{"item": f"q{n}", "model": "m", "pass": i, "text": "AB"[(n % 2) ^ i]} for n in range(20) for i in (0, 1)]
@@ -38,27 +38,16 @@ def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest
     path = jsonl(tmp_path / "a.jsonl", *PASSES)
     run = tmp_path / "run"
     eyetest("import", path, "--to", run, "--bench", bench, "--map-values", "order=pass:0>original,1>reversed").fine()
-    (row,) = json.loads(eyetest("measure", "instability", run, "--where", "model=m", "--output", "json").fine())[
-        "rows"
-    ][:1]
-    assert row["entropy"] == 0
+    assert measured("instability", run, "--where", "model=m")[0]["entropy"] == 0
     assert choices(run, "q3") == ["B", "B"]
-    (row,) = json.loads(eyetest("measure", "circular", run, "--output", "json").fine())["rows"]
+    (row,) = measured("circular", run)
     assert (row["circular"], row["plain"], row["n"]) == (0.5, 0.5, 20)
     table = eyetest("show", run).fine()
     assert "reversed" in table
     assert str(REVERSED) not in table + eyetest("score", run).fine() + eyetest("reconcile", run, run).fine()
-    kept = json.loads(eyetest("measure", "accuracy", run, "--where", "order=reversed", "--output", "json").fine())[
-        "rows"
-    ]
-    assert kept[0]["n"] == 20
+    assert measured("accuracy", run, "--where", "order=reversed")[0]["n"] == 20
     sides = ("--set", "from=order=0", "--set", "to=order=reversed")
-    assert (
-        json.loads(eyetest("measure", "linked", run, *sides, "--set", "over=items", "--output", "json").fine())[
-            "rows"
-        ]
-        == []
-    )
+    assert measured("linked", run, *sides, "--set", "over=items") == []
 
 
 def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:

@@ -1,6 +1,5 @@
 """Answers that others asked for, failed at and scored: nothing of that is mistaken for our own."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from eyetest.records import Choice, Item, Manifest
 from eyetest.records.tables import failure_notice
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
+from tests.support.command import measured
 
 NOTICES = (
     API_FAILURE,
@@ -63,7 +63,7 @@ def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench
         assert "(2 answered, 2 failed, 2 with scores from elsewhere)" in said
         assert "2 texts are only error messages, and count as failed calls" in said
         assert [answer.given for answer in answers(run)] == [1, 1, None, None]
-        (row,) = json.loads(eyetest("measure", "accuracy", run, "--output", "json").fine())["rows"]
+        (row,) = measured("accuracy", run)
         assert (row["accuracy"], row["n"]) == (1, 2)
 
 

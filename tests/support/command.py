@@ -1,6 +1,7 @@
 """The command line inside the test's own process: starting one for each case takes longer than the case."""
 
 import io
+import json
 import re
 import signal
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from rich.cells import cell_len
@@ -62,6 +63,11 @@ def call(*arguments: object, encoding: str = "utf-8") -> Done:
     for stream in (out, err):
         stream.flush()
     return Done(code, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+
+
+def measured(*words: object) -> list[dict[str, Any]]:
+    """The rows of ``eyetest measure``."""
+    return list(json.loads(call("measure", *words, "--output", "json").fine())["rows"])
 
 
 def call_narrowly(*arguments: object) -> Done:

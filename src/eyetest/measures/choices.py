@@ -2,7 +2,7 @@
 over repeated tests of an item (ReForm-Eval).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -298,12 +298,12 @@ def instability(results: Results, settings: Settings) -> Measured:
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
     rows_of = sources(tests)
-    types, item = asked.collect_schema(), ("benchmark", "item")
-    items = results.items.lazy().select(
-        *(pl.col(name).cast(types[name]) for name in item), "cluster", "options", *tags, pl.lit(True).alias("known")
-    )
-    of_item = _by_item_and_source(asked, dict.fromkeys(("benchmark", *keys, *results.members)), rows_of)
-    of_item = of_item.join(items, on=item, how="left")
+    types, item = asked.collect_schema(), ["benchmark", "item"] if "benchmark" in keys else ["item"]
+    there = asked.select(pl.col("benchmark").cast(pl.String).unique())
+    items = results.items.lazy().join(there, on="benchmark", how="semi")
+    about = (pl.col(name).cast(types[name]) for name in item)
+    items = items.select(*about, "cluster", "options", *tags, pl.lit(True).alias("known"))
+    of_item = _by_item_and_source(asked, [*keys, *results.members], rows_of).join(items, on=item, how="left")
     is_text = pl.col("known").is_not_null() & pl.col("options").is_null()
     known = of_item.filter(~is_text).collect(engine="streaming")
     parts = [
@@ -320,7 +320,7 @@ def instability(results: Results, settings: Settings) -> Measured:
     return Measured(measured, _few_tests(whole))
 
 
-def _by_item_and_source(tests: pl.LazyFrame, keys: Iterable[str], rows_of: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+def _by_item_and_source(tests: pl.LazyFrame, keys: Sequence[str], rows_of: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """One row per item: for each source its tests, choices read and seen, Σ n ln n over choices, and scores."""
     score, chosen = pl.col("score"), pl.col("choice").is_not_null()
     of_choice, of_item = [], []

@@ -133,14 +133,10 @@ def _triples(text: str) -> frozenset[str]:
     return frozenset(map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False)))
 
 
-def word_triples(item: Item) -> frozenset[str]:
-    """The runs of three words in the question and in each option."""
-    return _triples(item.question).union(*(_triples(choice.text) for choice in item.choices))
-
-
 def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
     """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
-    triples_of = {item.id: word_triples(item) for item in items}
+    texts = ((item.id, [item.question, *(choice.text for choice in item.choices)]) for item in items)
+    triples_of = {name: frozenset[str]().union(*map(_triples, parts)) for name, parts in texts}
     pairs = [
         (one, other, alike)
         for group in _by_key(items, lambda item: tuple(image.sha256 for image in item.images)).values()

@@ -133,17 +133,10 @@ _BLOCK = 256
 _LEAST_ALIKE = 0.4  # correlation below which no crop was ever seen to explain the difference of two thumbnails
 
 
-class AlignmentStep(NamedTuple):
-    """A step of an alignment: size, blur, and most rounds."""
-
-    side: int
-    blur: float
-    rounds: int
-
-
 CLOSE_SIDE = 384  # pixels a side for the last comparison: enough for the words of a chart to be legible shapes
-_COARSE: tuple[AlignmentStep, ...] = (AlignmentStep(32, 1.5, 8), AlignmentStep(64, 1.2, 5))
-_FINE: tuple[AlignmentStep, ...] = (AlignmentStep(128, 1.0, 5), AlignmentStep(256, 1.0, 3))
+AlignmentStep = tuple[int, float, int]  # size, blur, and most rounds
+_COARSE: tuple[AlignmentStep, ...] = ((32, 1.5, 8), (64, 1.2, 5))
+_FINE: tuple[AlignmentStep, ...] = ((128, 1.0, 5), (256, 1.0, 3))
 _MOST_CROPPED = 0.14  # five per cent off each side of one image and five off the other's, with a margin
 _WINDOW = 12
 _NOISE = 60.0  # squared levels of one colour below which differences are taken for noise of JPEG

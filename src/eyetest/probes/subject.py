@@ -91,8 +91,8 @@ class Subject:
 
     def rng(self, *names: object) -> np.random.Generator:
         """A random generator for each purpose, the same at every run."""
-        words = [self.seed, *(hash_text(str(name)) for name in names)]
-        return np.random.default_rng(words)
+        hashes = (hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8) for name in names)
+        return np.random.default_rng([self.seed, *(int.from_bytes(one.digest(), "little") for one in hashes)])
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,6 @@ class Probe:
 def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], Probe]:
     """Make a probe of a function that yields all findings, including tests that passed."""
     return lambda run: Probe(name, summary, run)
-
-
-def hash_text(text: str) -> int:
-    """A hash that is the same in every process, unlike Python's own."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:

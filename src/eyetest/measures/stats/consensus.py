@@ -1,7 +1,8 @@
 """Suspected label errors: do models' votes look like those of an item whose key was moved? Keys are moved in the
-benchmark's own votes (to every other option, half of the weight to the models' favourite); a ridge logistic
-regression tells moved from given keys. Shared errors occur among the given keys, so independence is not assumed. Its
-log likelihood ratio gives, with a prior, odds.
+benchmark's own votes (to every other option, half of the weight to the models' favourite). Two estimates of the log
+likelihood ratio are averaged: a ridge logistic regression on votes that separates moved from given keys, which finds
+planted errors best, and Dawid–Skene's model with the key as one more annotator, which finds real ones best. With a
+prior the ratio gives odds.
 """
 
 from collections import Counter
@@ -43,8 +44,9 @@ PRIOR = 0.03  # share of wrong keys before any answer; 3.4 % on average in ten t
 _ROWS = 20_000  # moved keys from which the regression is learnt
 _OF_A_TASK = 5  # tasks with fewer items are learnt together
 _FAVOURITE = 0.5  # share of the moved keys that go to the models' favourite wrong option
+_ROUNDS, _SCALE = 12, 5.0  # of Dawid–Skene's model, and the scale of its log odds
 _STEPS, _LONGEST = 10, 5.0  # of Newton's method, and the largest change of a logit in a step
-_RIDGE, _RIDGE_MODEL, _RIDGE_GROUP = 0.1, 30.0, 3.0
+_RIDGE, _RIDGE_MODEL, _RIDGE_TASK = 0.1, 30.0, 3.0
 _UNRELATED, _AT_MOST = 0.25, 0.2  # a quarter of the pairs is unrelated, or correlates no more than this
 _NOISE = 2.0  # standard errors that are no relation
 _GENEROUS = 0.1  # prior of wrong keys for this alone: against those all models agree that are right
@@ -65,14 +67,13 @@ class _Panel(NamedTuple):
     chosen: Ints  # items × models, −1 where unread
     number: Ints  # of options
     keys: Ints
-    kinds: Ints  # items × options
+    kinds: Ints  # items × options: numbers of `recurring`
     tasks: Ints  # by item; 0 for rare ones
     ease: Floats  # by item: mean share of models that choose the key, in items of its task
-    sizes: tuple[int, int]  # numbers of kinds and of tasks
 
     def part(self, rows: slice) -> "_Panel":
         first = self.chosen[rows], self.number[rows], self.keys[rows]
-        return _Panel(*first, self.kinds[rows], self.tasks[rows], self.ease[rows], self.sizes)
+        return _Panel(*first, self.kinds[rows], self.tasks[rows], self.ease[rows])
 
     def shares(self, weights: Floats) -> Floats:
         """Items × options: share of the panel's weight that chose it; −1 beyond an item's options."""
@@ -103,15 +104,13 @@ def suspicion(
         of_kind[:, : given.shape[1]] = given
     of_task = _numbered(tasks, len(gold))
     ease = _ease((chosen == gold[:, None]).mean(axis=1), of_task)
-    panel = _Panel(
-        chosen, number, gold, of_kind, of_task, ease, (int(of_kind.max(initial=0)), int(of_task.max(initial=0)))
-    )
+    panel = _Panel(chosen, number, gold, of_kind, of_task, ease)
     some = slice(None, None, max(-(-int((number - 1).sum()) // _ROWS), 1))
     with one_thread():
-        first = _ratios(panel._replace(sizes=(panel.sizes[0], 0)), np.ones(chosen.shape[1]), some)
+        first = _ratios(panel._replace(tasks=np.zeros_like(of_task)), np.ones(chosen.shape[1]), some)
         sound = scipy.special.expit(-first[some] - scipy.special.logit(_GENEROUS))
         weights = independence(chosen[some], number[some], gold[some], sound)
-        ratios = _ratios(panel, weights, some)
+        ratios = (_ratios(panel, weights, some) + _annotators(panel, weights, some)) / 2
     shares = panel.shares(weights)
     shares[np.arange(len(gold)), gold] = -1.0
     known = (chosen >= 0) @ weights >= INDEPENDENT
@@ -168,6 +167,52 @@ def _ratios(panel: _Panel, weights: Floats, some: slice) -> Floats:
     return np.asarray(np.where((panel.chosen >= 0).any(axis=1), rows @ coefficients, 0.0))
 
 
+def _annotators(panel: _Panel, weights: Floats, some: slice) -> Floats:
+    """Log likelihood ratios of all items by the log odds against each key in Dawid–Skene's model."""
+    against = _against(panel)
+    given, part = np.arange(len(panel.keys)), panel.part(some)
+    items, keys, mass = _moved(part.shares(weights), part.keys)
+    scores = np.append(against[given, panel.keys][some], against[some][items, keys]) / _SCALE
+    labels = np.repeat([0.0, 1.0], [len(part.keys), len(items)])
+    rows, trust = np.stack([np.ones_like(scores), scores], axis=1), np.append(np.ones(len(part.keys)), mass)
+    level, slope = _ridge_logistic(rows, labels, trust, np.array([1e-6, 1e-3]))
+    ratios = level + slope * against[given, panel.keys] / _SCALE
+    return np.asarray(np.where((panel.chosen >= 0).any(axis=1), ratios, 0.0))
+
+
+def _against(panel: _Panel) -> Floats:
+    """Items × options: log odds that another option is right if this one is the key. Votes count by one accuracy a
+    model; among options that recur, a key counts by how often each of them is right where it is the key.
+    """
+    chosen, number, kinds = panel.chosen, panel.number, panel.kinds
+    is_open = np.arange(kinds.shape[1]) < number[:, None]
+    size = int(kinds.max(initial=0)) + 1
+    own = kinds[np.arange(len(panel.keys)), panel.keys]
+    truth = np.where(is_open, panel.shares(np.ones(chosen.shape[1])) + 1e-2, 0.0)
+    logs, table = np.zeros(truth.shape), np.zeros((size, size))
+    for _ in range(_ROUNDS):
+        truth /= truth.sum(axis=1, keepdims=True)
+        logs = np.where(is_open, 0.0, -np.inf)
+        for model in chosen.T:
+            read = np.flatnonzero(model >= 0)
+            right = (truth[read, model[read]].sum() + 1) / (len(read) + 2)
+            above = np.maximum(right, 1 / number[read] + 0.01)  # a model below chance says nothing
+            logs[read, model[read]] += np.log(above * (number[read] - 1) / (1 - above))
+        pairs: Floats = np.eye(size) + 1e-3
+        np.add.at(pairs, (kinds, np.broadcast_to(own[:, None], kinds.shape)), truth)
+        table = np.log(pairs / pairs.sum(axis=0))
+        table[0], table[:, 0] = 0.0, 0.0
+        odds = logs + table[kinds, own[:, None]]
+        truth = np.exp(odds - scipy.special.logsumexp(odds, axis=1, keepdims=True))
+    against = np.zeros(logs.shape)
+    for place in range(kinds.shape[1]):
+        odds = logs + table[kinds, kinds[:, place][:, None]]
+        key = odds[:, place].copy()
+        odds[:, place] = -np.inf
+        against[:, place] = np.where(is_open[:, place], scipy.special.logsumexp(odds, axis=1) - key, 0.0)
+    return against
+
+
 def _moved(shares: Floats, keys: Ints) -> tuple[Ints, Ints, Floats]:
     """Items, the keys they are moved to, and weights: all other options, the favourites among them more."""
     others = np.where(np.arange(shares.shape[1]) == keys[:, None], -1.0, shares)
@@ -180,7 +225,7 @@ def _moved(shares: Floats, keys: Ints) -> tuple[Ints, Ints, Floats]:
 
 
 def _features(panel: _Panel, shares: Floats, items: Ints, keys: Ints) -> tuple[Floats, Floats]:
-    """Items with keys as rows of features, and a ridge penalty for each: votes, models, and groups of keys."""
+    """Items with keys as rows of features, and a ridge penalty for each: votes, models, and tasks."""
     votes, rows = shares[items], np.arange(len(items))
     own = votes[rows, keys]
     votes[rows, keys] = -1.0
@@ -188,15 +233,13 @@ def _features(panel: _Panel, shares: Floats, items: Ints, keys: Ints) -> tuple[F
     chosen, scale, ease = panel.chosen[items], np.log(panel.number[items]), panel.ease[items]
     unsupported = (own == 0) * (chosen >= 0).mean(axis=1)
     main = [own, rival, second, unsupported, scale, rival * scale, own * scale, own**2, rival**2, own * rival]
-    kinds, tasks = panel.sizes
+    tasks = int(panel.tasks.max(initial=0))
     if tasks:
         main += [ease, ease * own, ease * rival, ease * rival**2]
     against = (chosen >= 0) - 2.0 * (chosen == keys[:, None])
-    of_kind = panel.kinds[items, keys][:, None] == np.arange(1, kinds + 1)
     of_task = panel.tasks[items][:, None] == np.arange(1, tasks + 1)
-    groups = np.hstack([of_kind, of_task])
-    blocks = [np.ones((len(items), 1)), np.stack(main, axis=1), against, groups, groups * (rival - own)[:, None]]
-    ridges = (1e-6, _RIDGE, _RIDGE_MODEL, _RIDGE_GROUP, _RIDGE_GROUP)
+    blocks = [np.ones((len(items), 1)), np.stack(main, axis=1), against, of_task, of_task * (rival - own)[:, None]]
+    ridges = (1e-6, _RIDGE, _RIDGE_MODEL, _RIDGE_TASK, _RIDGE_TASK)
     return np.hstack(blocks), np.repeat(ridges, [block.shape[1] for block in blocks])
 
 

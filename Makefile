@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio trackers lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio trackers harnesses lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -85,7 +85,8 @@ peers: .venv-peers/installed
 torch: $(VENV)/dev.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision==0.28.0 transformers==5.22.2 \
-	  tokenizers==0.23.3 safetensors==0.8.0 regex==2026.11.9
+	  tokenizers==0.23.3 safetensors==0.8.0 regex==2026.11.9 accelerate==1.15.0 lightning==2.6.6 lightning-utilities==0.15.3 \
+	  pytorch-lightning==2.6.6 torchmetrics==1.9.0
 
 # A real vLLM on the processor, for slow tests in an environment of its own; they are skipped without it.
 vllm: .venv-vllm/installed
@@ -94,6 +95,20 @@ vllm: .venv-vllm/installed
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
 	.venv-vllm/bin/python tests/models/vllm/repair.py
+	touch $@
+
+# inspect-ai, lmms-eval and VLMEvalKit in an environment of their own, for slow tests; they are skipped without it. Without most
+# of what they list: what their import needs. VLMEVALKIT is its repository, of which one commit is taken.
+VLMEVALKIT ?= https://github.com/open-compass/VLMEvalKit
+harnesses: .venv-harnesses/installed
+
+.venv-harnesses/installed: tests/integrations/requirements.txt tests/integrations/repair.py
+	$(PYTHON) -m venv .venv-harnesses
+	.venv-harnesses/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
+	.venv-harnesses/bin/python -m pip install --quiet --disable-pip-version-check --no-deps lmms_eval==0.7.3
+	git clone --quiet $(VLMEVALKIT) .venv-harnesses/vlmevalkit
+	git -C .venv-harnesses/vlmevalkit checkout --quiet e8e78f05f3080fe28154f2130321f17951c3be94
+	.venv-harnesses/bin/python tests/integrations/repair.py
 	touch $@
 
 # A real Label Studio, in an environment of its own, for slow tests; they are skipped without it.

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from eyetest.commands.subset import SubsetResult, subset
     from eyetest.commands.suite import SuiteResult, suite
     from eyetest.errors import EyetestError
+    from eyetest.integrations.training import Evaluator
     from eyetest.measures import Results
     from eyetest.records import Choice, Condition, ImageRef, Item, Lineage, Manifest, ModelEntry, Turn
     from eyetest.running import Limits
@@ -71,6 +72,7 @@ __all__ = [
     "Condition",
     "DescribeResult",
     "DoctorResult",
+    "Evaluator",
     "EyetestError",
     "ImageRef",
     "Item",
@@ -176,6 +178,7 @@ _HOMES = {
     "eyetest.commands.subset": "SubsetResult subset",
     "eyetest.commands.suite": "SuiteResult suite",
     "eyetest.errors": "EyetestError",
+    "eyetest.integrations.training": "Evaluator",
     "eyetest.measures": "Results",
     "eyetest.records": "Choice Condition ImageRef Item Lineage Manifest ModelEntry Turn",
     "eyetest.running": "Limits",

@@ -231,7 +231,7 @@ def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
     broken = answers(*[{"reading": "unparsed"}] * 2_306, *[{}] * 12, model="broken")
     fine = answers(*[{"reading": "refused"}] * 5, *[{"score": 1.0}] * 95, model="fine")
     (note,) = caveats(results(broken + fine))
-    assert note.endswith("broken 99 % (2,306 of 2,318, mostly unparsed)")
+    assert note.endswith("broken 99.5 % (2,306 of 2,318, mostly unparsed)")
     assert "fine" not in note
     assert caveats(results(fine)) == ()
     (note,) = caveats(

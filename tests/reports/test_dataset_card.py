@@ -261,7 +261,7 @@ def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
 
     both = found(blind("panel", "after", 0.2), blind("held out", "before", 0.6), blind("held out", "after", 0.4))
     assert both[0].startswith("Without the image, 1 model that had no vote (panel readers) still score 40.0")
-    assert "(95 % interval 30 % to 50 %) of 5 items. Choosing at random gives 50 %" in both[0]
+    assert r"40.0 \[30.0, 50.0\] per cent on 5 items. Choosing at random gives 50.0 %" in both[0]
     assert "whose score is biased downwards" in both[1]
     alone = found(blind("panel", "after", 0.2, low=None, high=None))
     assert "too few items for an interval" in alone[0]

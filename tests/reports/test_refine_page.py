@@ -1,8 +1,10 @@
 """The page of a refinement: whole, alone in the world, and deaf to what a dataset would have it do."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
@@ -16,12 +18,15 @@ from eyetest.reports.refinements import (
     RefinedItems,
     RefinementRecord,
     Residual,
+    ranking_shift,
     together,
     write_refine_page,
 )
+from eyetest.reports.report import Material
 from eyetest.reports.sections import gather_statistics, write_reform_page
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.reports.synthetic import panel
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
 
@@ -104,6 +109,24 @@ def test_it_begins_with_what_is_still_answered_blind(
     record = RefinementRecord("1", RefinedFrom("b", ""), Recipe(), {}, residual_blind=tuple(blind))
     write_refine_page(record, [], RefinedItems({}, [], [bench]), tmp_path / "page.html")
     assert told in (tmp_path / "page.html").read_text()
+
+
+def test_the_ranking_is_that_of_the_measure_before_and_after() -> None:
+    """By the measure `ranks` on all items and on those left; another gold counts after, not before."""
+    found, gone = panel(["good", "fair", "poor"]), [str(item) for item in range(20)]
+    words, table = ranking_shift(Material(found), gone) or ("", pl.DataFrame())
+    left = replace(found, scores=found.scores.filter(~pl.col("item").cast(pl.String).is_in(gone)))
+    for when, results in (("before", found), ("after", left)):
+        ranks = Material(results).measured("ranks").sort("model")
+        assert table.sort("model")[f"rank {when}"].to_list() == ranks["tie"].to_list()
+        assert table.sort("model")[f"rank {when}_high"].to_list() == ranks["rank_high"].to_list()
+        low, score, high = (table[f"score {when}{end}"] for end in ("_low", "", "_high"))
+        assert ((low <= score) & (score <= high)).all()
+    assert words.startswith("The order of models does not change: 0 of 3 have another place by score")
+    wrong = replace(found, scores=found.scores.with_columns(pl.col("score") * (pl.col("model") != "good")))
+    assert "changes: " in (ranking_shift(Material(found), gone, wrong) or ("",))[0]
+    blind = replace(found, scores=found.scores.filter(pl.col("modality") == "no-image"))
+    assert ranking_shift(Material(blind), gone) is None
 
 
 def test_an_empty_refinement_is_a_page_too(bench: Benchmark, tmp_path: Path) -> None:

@@ -228,9 +228,9 @@ def _no_image(table: "pl.DataFrame") -> Iterable[str]:
     """Of the best series without the image: its score above guessing, of what guessing leaves."""
     for row in table.filter(pl.col("above").is_not_null()).iter_rows(named=True):
         names, rest = ("above", "above_low", "above_high"), 1 - row["guessing"]
-        share, *ends = ("" if row[name] is None else percent(max(0.0, row[name] / rest)) for name in names)
-        sure = f"{' to '.join(ends)}, p = {row['p_adjusted']:.4f}" if all(ends) else "too few items for an interval"
-        yield f"{share} of items ({sure}), by {row['model']}, the best of {row['series']} series without the image"
+        share, *ends = ("" if row[name] is None else f"{100 * max(0.0, row[name] / rest):.1f}" for name in names)
+        sure = f"[{', '.join(ends)}], p = {row['p_adjusted']:.2g}" if all(ends) else "(too few items for an interval)"
+        yield f"{share} % of items {sure}, by {row['model']}, the best of {row['series']} series without the image"
 
 
 def _label_errors(table: "pl.DataFrame") -> Iterable[str]:
@@ -264,9 +264,9 @@ def _memory(table: "pl.DataFrame") -> Iterable[str]:
     def tell(row: dict[str, Any]) -> str:
         if row["p"] is None:
             return f"{_NOT_TESTED}no words to compare"
-        seen = f"{percent(row['dose_low'])} to {percent(row['dose_high'])} of items seen"
+        seen = f"[{100 * row['dose_low']:.1f}, {100 * row['dose_high']:.1f}] % of items seen"
         smallest = "none" if row["detectable"] is None else percent(row["detectable"])
-        return f"p = {row['p']:.4f}, {seen}, smallest detectable share {smallest} ({row['evidence']})"
+        return f"p = {row['p']:.2g}, {seen}, smallest detectable share {smallest} ({row['evidence']})"
 
     yield from _by_series(table, tell)
 

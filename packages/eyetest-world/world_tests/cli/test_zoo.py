@@ -8,7 +8,6 @@ from eyetest_world.toy_models.cards import cards
 
 from eyetest.models import read_models
 from eyetest.runs import read_responses
-from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
@@ -40,20 +39,6 @@ def test_a_mole_is_shown_images(here: Path, eyetest: Eyetest) -> None:
         ("failed", "bad-request", "mole-xs has no eyes: it reads text alone"),
         ("answered", "", ""),
     }
-
-
-def test_the_page_lists_every_model() -> None:
-    page = (ROOT / "docs/world.md").read_text()
-    for name, card in cards().items():
-        row = re.findall(rf"^\| `{name}` \|.*$", page, re.MULTILINE)[0]
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        assert cells[1] == (f"`{card.base}`" if card.base else "")
-        assert cells[2] == f"{card.parameters:,}"
-        assert cells[3] == (f"{card.resolution} px" if card.sees else "")
-        assert cells[4] == (f"{card.scenes_seen:,}" if card.sees else "")
-        assert cells[5] == f"{card.texts_read:,}"
-        assert cells[6] == card.style
-        assert cells[7] == (f"{card.leaked:.0%}" if card.sees else "")
 
 
 def test_habits_are_written_down(here: Path, eyetest: Eyetest) -> None:

@@ -34,8 +34,17 @@ class CheckpointModel:
     knows_items = False
     batch = 256
 
-    def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        name: str,
+        entry: ModelEntry,
+        checkpoint: Checkpoint,
+        surroundings: Surroundings,
+        loaded: tuple[Any, Any] | None = None,
+    ) -> None:
+        """``loaded``: a network and its processor that are in memory already, such as one in training."""
         self.name, self.entry, self._checkpoint, self._images = name, entry, checkpoint, surroundings.images
+        self._loaded = loaded
         check_settings("transformers", entry.sampling, _OWN)
         self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
         self.settings = identity(entry, checkpoint, _OWN)
@@ -55,9 +64,9 @@ class CheckpointModel:
 
         self._inference = inference
         device = str(self.entry.sampling.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
-        if device.startswith("cuda"):
+        if device.startswith("cuda") and self._loaded is None:
             torch.set_num_threads(1)
-        self._network, processor = load(self._checkpoint, device, self._dtype)
+        self._network, processor = self._loaded or load(self._checkpoint, device, self._dtype)
         known = self._network.config
         mark = getattr(known, "image_token_id", None) or getattr(known, "image_token_index", None)
         self._renderer = Renderer(processor, self._images, image_token=mark)
@@ -65,7 +74,10 @@ class CheckpointModel:
             self.entry.sampling.get("batch_tokens") or _BATCH_TOKENS.get(device.partition(":")[0], 4_096)
         )
         self.way, self._weigh = inference.fastest_way(
-            self._network, torch.device(device), self._sample(), may_compile=device.startswith("cuda")
+            self._network,
+            torch.device(device),
+            self._sample(),
+            may_compile=device.startswith("cuda") and self._loaded is None,
         )
 
     async def close(self) -> None:

@@ -76,12 +76,13 @@ def test_a_number_is_a_position_and_a_text_an_option(gold: Any, position: int, t
         ({"fields": {"question": "qestion"}}, 'row 1: no column "qestion"; did you mean "question"'),
         ({"fields": {"question": "{question:stam}"}}, 'no filter "stam"; did you mean "stem"'),
         ({"fields": {"options": "o", "gold": "g"}}, r"gold: found 2 \(int\), expected one of 2 options"),
+        ({"fields": {"options": "n", "gold": "g"}}, r"2 options; if numbers are options .* map gold to '\{COLUMN\}'"),
         ({"fields": {"question": "question"}, "keys": ["nothing|none"]}, "expected records with nothing or none"),
     ],
 )
 def test_mistakes_are_one_line(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        read(tmp_path, [{"question": "q", "o": ["x", "y"], "g": 2}], **settings)
+        read(tmp_path, [{"question": "q", "o": ["x", "y"], "n": [1, 2], "g": 2}], **settings)
 
 
 ROWS = [{"id": 1, "text": "Ω"}, {"id": 2, "text": "b"}]

@@ -249,7 +249,8 @@ class _Mapper:
         else:
             number = ord(text.upper()) - ord("A") if len(text) == 1 and text.isascii() and text.isalpha() else -1
         if not 0 <= number < len(options):
-            raise InputError(f"gold: found {short(value)}, expected one of {len(options)} options")
+            hint = "; if numbers are options and not positions, map gold to '{COLUMN}'" if text in options else ""
+            raise InputError(f"gold: found {short(value)}, expected one of {len(options)} options{hint}")
         return number
 
 

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from PIL import Image
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest
 from eyetest.reports.figures import FIGURES
 from tests.conftest import ROOT, png
@@ -197,3 +200,24 @@ def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, e
     assert space["drawn"].to_dict()
     exec(figure, space)
     assert space["FIGURE"].draw(pl.DataFrame({"group": ["a"], "items": [2]})).to_dict()
+
+
+def test_a_letter_names_items_and_a_command_that_finds_them_again(tmp_path: Path) -> None:
+    sound = {"options": ["nail", "bolt", "nut"], "answer": "A"}
+    rows: list[dict[str, Any]] = [{"id": f"q{n}", "question": f"What is in box {n}?", **sound} for n in range(6)]
+    rows[4]["options"] = ["nail", "nut", "nut"]
+    (tmp_path / "boxes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    et.import_file(tmp_path / "boxes.jsonl", to=tmp_path / "boxes")
+    et.report(tmp_path / "boxes", issue=True, page=tmp_path / "issue.md")
+    letter = (tmp_path / "issue.md").read_text()
+    assert "`q4`" in letter
+    assert "nail" not in letter
+    assert "What is in" not in letter
+    [command] = re.findall(r"^\$ eyetest (.*)$", letter, re.MULTILINE)
+    found = et.audit(tmp_path / "boxes", probe=shlex.split(command)[-1])
+    assert any("q4" in finding.items for finding in found.findings)
+    rows[4]["options"] = ["nail", "bolt", "nut"]
+    even = [row | {"answer": "ABC"[n % 3]} for n, row in enumerate(rows)]
+    (tmp_path / "sound.jsonl").write_text("\n".join(map(json.dumps, even)))
+    with pytest.raises(InputError, match="no broken or suspicious item"):
+        et.report(tmp_path / "sound.jsonl", issue=True, page=tmp_path / "none.md")

@@ -71,7 +71,7 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
     done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
     reported = done.fine()
     assert "60 items of 300" in reported
-    for line in ("held", "each left out of the fit in turn", "of these rightly"):
+    for line in ("models held out at random", "models stronger than those that choose", "random items"):
         assert line in done.err
     kept = ids(tmp_path / "part/benchmark")
     again = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
@@ -81,15 +81,15 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
     write_matrix(tmp_path / "new.csv", kept, right[places, 18:], 18)
     eyetest("import", "new.csv", "--to", "new", "--matrix", "item").fine()
     estimated = json.loads(eyetest("subset", "part", "--estimate", "new", "--output", "json").fine())
-    assert any("times as wide as curves alone" in line for line in estimated["notes"])
+    assert any("ordered by part_score" in line for line in estimated["notes"])
     rows = estimated["rows"]
     truth = {f"m{n}": right[:, n].mean() for n in range(18, 24)}
     off = [abs(row["full_score"] - truth[row["model"]]) for row in rows]
-    assert np.mean(off) < 0.04
+    assert np.mean(off) < 0.06
     assert sum(row["full_score_low"] <= truth[row["model"]] <= row["full_score_high"] for row in rows) >= 5
     assert {(row["n"], row["of"]) for row in rows} == {(60, 300)}
     plain = [abs(row["part_score"] - truth[row["model"]]) for row in rows]
-    assert np.mean(off) < np.mean(plain)  # items that tell models apart are not as easy as the rest
+    assert np.mean(off) < np.mean(plain)  # the drawn items are harder than the rest
 
 
 def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:

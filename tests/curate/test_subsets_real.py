@@ -1,8 +1,7 @@
-"""On answers of real models: what a tenth of a benchmark says about models that had no say in drawing it.
+"""On answers of real models: what a tenth of a benchmark says about models stronger than those that chose it.
 
-The bar is a Kendall's τ that is .02 above that of random parts. MMMU's tenth (85 items) clears it. AI2D's (309 items)
-does not: random parts already rank its widely spread models with τ .91, and there the gain is in the scores alone,
-missed by a fifth less. It clears the bar where parts are small.
+τ with the ranking on all items is .03 or more above that of random items on four of seven matrices and .004 to .029
+on three (design/refining.md); with as few draws as here single matrices vary by .02.
 """
 
 from pathlib import Path
@@ -12,90 +11,73 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.subsets import Estimator, pps
+from eyetest.curate.subsets import Estimator, drawn
+from eyetest.measures.stats.intervals import column_means
 from eyetest.measures.stats.item_analysis import fit
-from eyetest.measures.stats.ranking import kendall
-from tools.gallery.validation import SplitPlan, at_random, validate
 
 pytestmark = pytest.mark.science
 
 Floats = NDArray[np.float64]
-MMMU_FAMILIES = {"haiku": "claude", "sonnet": "claude", "sonnet35": "claude", "sonnet37": "claude"}
+_DRAWS = 400
 
 
 @pytest.fixture(scope="module")
-def ai2d(shared: Path) -> Floats:
-    return pl.read_csv(shared / "data/vlm_matrices/aj_AI2D_TEST.csv").drop("model_sha").to_numpy().astype(float)
+def matrices(shared: Path) -> dict[str, Floats]:
+    """Items × models that were asked with the image."""
+    folder, found = shared / "data/vlm_matrices", {}
+    for name in ("normal_mmmu", "shuffled_mmmu"):
+        table = pl.read_csv(folder / f"{name}.csv", infer_schema=False)
+        items = [column for column in table.columns[1:] if not column.startswith("<")]
+        found[name] = table.select(pl.col(items).cast(pl.Float64)).to_numpy().T
+    found["ai2d"] = pl.read_csv(folder / "aj_AI2D_TEST.csv").drop("model_sha").to_numpy().astype(float)
+    found["mathvista"] = _columns(shared / "data/mathvista/matrix.csv", "image|")
+    for setting in ("standard4", "standard10", "vision10"):
+        found[setting] = _columns(shared / "data/mmmu_pro/matrix.csv", f"|{setting}|")
+    return found
 
 
-@pytest.fixture(scope="module")
-def mmmu(shared: Path) -> tuple[Floats, list[str]]:
-    """Items × models, asked with image and question, and each model's family: its name up to the first figure."""
-    table = pl.read_csv(shared / "data/vlm_matrices/normal_mmmu.csv", infer_schema=False).sort(pl.nth(0))
-    items = [column for column in table.columns[1:] if not column.startswith("<")]
-    models = table.to_series(0)
-    families = models.replace(MMMU_FAMILIES).str.extract(r"^([a-z]+)").to_list()
-    return table.select(pl.col(items).cast(pl.Float64)).to_numpy().T, families
+def _columns(file: Path, word: str) -> Floats:
+    table = pl.read_csv(file)
+    return table.select([name for name in table.columns if word in name]).to_numpy().astype(float)
 
 
-def _drawn(scores: Floats, plan: SplitPlan, families: list[str] | None = None) -> dict[str, float]:
-    found = validate(scores, plan, families)
-    print(found.select(pl.col("draw", "score"), pl.selectors.float().round(4)).write_csv())
-    return found.filter(pl.col("draw") == "pps").row(0, named=True)
+def _split(table: Floats) -> tuple[Floats, Floats]:
+    """The strongest third of the models, and the others."""
+    order = np.argsort(-column_means(table), kind="stable")
+    third = len(order) // 3
+    return table[:, order[:third]], table[:, order[third:]]
 
 
-def test_a_tenth_of_mmmu_misses_scores_by_less_than_a_random_tenth(mmmu: tuple[Floats, list[str]]) -> None:
-    """So few splits cannot tell ranks apart: the bar for τ is among the slow tests."""
-    found = _drawn(mmmu[0], SplitPlan(85, 8, splits=12))
-    assert found["tau_gain"] > -0.02
-    assert found["mae_gain"] > 0.005
-    assert found["tau_optimism"] > 0.03
-    assert found["covered"] > 0.88
+def _tau(means: Floats, truth: Floats) -> float:
+    """Mean over draws (rows) of Kendall's τ-b, by all pairs."""
+    first, second = np.triu_indices(len(truth), 1)
+    rows, order = (np.sign((part[..., first] - part[..., second]).round(9)) for part in (means, truth))
+    untied = np.maximum((rows != 0).sum(axis=1) * (order != 0).sum(), 1)
+    return float(((rows * order).sum(axis=1) / np.sqrt(untied)).mean())
 
 
-def test_a_fiftieth_of_ai2d_misses_scores_by_less_than_a_random_fiftieth(ai2d: Floats) -> None:
-    found = _drawn(ai2d, SplitPlan(62, 60, panel=40, splits=2))
-    assert found["mae_gain"] > 0.005
-    assert found["covered"] > 0.85
+def test_a_tenth_ranks_stronger_models_better_than_random_items(matrices: dict[str, Floats]) -> None:
+    gains = {}
+    for name, table in matrices.items():
+        targets, panel = _split(table)
+        size, truth, rng = round(0.1 * len(table)), column_means(targets), np.random.default_rng(0)
+        draws = range(_DRAWS // (4 if len(truth) > 20 else 1))
+        aimed = [column_means(targets[drawn(panel, size, [1, seed], aimed=True).items]) for seed in draws]
+        plain = [column_means(targets[rng.permutation(len(table))[:size]]) for _ in draws]
+        gains[name] = _tau(np.nan_to_num(aimed), truth) - _tau(np.nan_to_num(plain), truth)
+    print(gains)
+    assert np.mean(list(gains.values())) >= 0.03
+    assert min(gains.values()) >= -0.02
 
 
-def test_models_stronger_than_the_panel_are_marked_and_nothing_is_gained(ai2d: Floats) -> None:
-    order = np.argsort(ai2d.mean(axis=0))
-    panel, strong = ai2d[:, order[:80]], ai2d[:, order[-60:]]
-    fitted = fit(panel)
-    estimator = Estimator(fitted)
-    marked, taus, missed = [], [], []
-    for seed in range(5):
-        drawn, chance = pps(fitted, 309, seed).items, at_random(len(ai2d), 309, seed).items
-        found = estimator.estimate(drawn, strong[drawn])
-        said = found.scores, strong[chance].mean(axis=0)
-        marked.append((found.beyond == 1).mean())
-        taus.append([kendall(scores, strong.mean(axis=0)).value or 0.0 for scores in said])
-        missed.append([np.abs(scores - strong.mean(axis=0)).mean() for scores in said])
-    assert np.mean(marked) > 0.9
-    estimated, plain = np.mean(taus, axis=0)
-    assert estimated < plain + 0.02
-    estimated, plain = np.mean(missed, axis=0)
-    assert estimated > plain
-
-
-@pytest.mark.slow
-def test_the_bar_on_mmmu(mmmu: tuple[Floats, list[str]]) -> None:
-    """τ over eight models is coarse, so there are many splits."""
-    scores, families = mmmu
-    found = _drawn(scores, SplitPlan(85, 8, splits=150))
-    assert found["tau_gain"] >= 0.02
-    assert found["mae_gain_low"] > 0
-    assert len(set(families)) == 9
-    assert _drawn(scores, SplitPlan(85, 8, splits=100), families)["tau_gain"] >= 0.02
-
-
-@pytest.mark.slow
-def test_the_bar_on_ai2d_is_cleared_by_small_parts_alone(ai2d: Floats) -> None:
-    for size, least in ((31, 0.02), (62, 0.015), (309, -0.01)):
-        found = _drawn(ai2d, SplitPlan(size, 60, splits=12))
-        assert found["tau_gain"] >= least
-        assert found["mae_gain_low"] > 0
-        assert found["mae"] < 0.85 * (found["mae"] + found["mae_gain"])
-    for panel in (16, 30, 60):
-        assert abs(_drawn(ai2d, SplitPlan(309, 60, panel=panel, splits=12))["tau_gain"]) < 0.02
+def test_intervals_of_full_scores_hold_for_stronger_models(matrices: dict[str, Floats]) -> None:
+    for name, table in matrices.items():
+        targets, panel = _split(table)
+        estimator, truth = Estimator(fit(panel, 0.01)), column_means(targets)
+        held = []
+        for seed in range(20):
+            subset = drawn(panel, round(0.1 * len(table)), seed, aimed=True)
+            found = estimator.estimate(subset, targets[subset.items])
+            held.append((np.abs(found.scores - truth) <= found.half_widths).mean())
+        print(name, np.mean(held))
+        assert np.mean(held) >= 0.9, name

@@ -211,3 +211,28 @@ def test_the_best_of_twelve_guessing_models_is_not_above_guessing(options: int) 
         found = MEASURES["best-no-image"].measure(results(rows, items), Settings()).table
         above += (found.row(0, named=True)["above_low"] or 0.0) > 0
     assert above <= 5
+
+
+@pytest.mark.science
+@pytest.mark.parametrize(
+    ("share", "models", "templates"), [(0.0, 1, 300), (0.1, 1, 300), (0.3, 6, 300), (0.0, 6, 20), (0.0, 12, 20)]
+)
+def test_the_interval_of_the_share_answerable_without_the_image_covers_what_was_planted(
+    share: float, models: int, templates: int
+) -> None:
+    """Models know the planted items and guess the others, alike within a template where there are few of them."""
+    rng, covered, count = np.random.default_rng(1), 0, 300
+    template = np.arange(count) * templates // count
+    items = [{"item": str(n), "options": 4, "position": 0, "cluster": str(template[n])} for n in range(count)]
+    for _ in range(60):
+        planted = np.isin(np.arange(count), rng.permutation(count)[: round(share * count)])
+        said = []
+        for model in range(models):
+            alike, own = (rng.random(templates) < 0.25)[template], rng.random(count) < 0.25
+            guessed = np.where((rng.random(count) < 0.5) & (templates < count), alike, own)
+            said += asked(f"m{model}", "no-image", (planted | guessed).astype(float).tolist())
+        row = MEASURES["best-no-image"].measure(results(said, items), Settings()).table.row(0, named=True)
+        low, high = (row[end] / (1 - row["guessing"]) for end in ("above_low", "above_high"))
+        covered += max(0.0, low) <= share <= high
+    print(share, models, templates, covered)
+    assert covered >= 54

@@ -40,15 +40,16 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (repo / "answers").mkdir()
     where = "on the wall of the old theatre at the harbour"
     lamps: list[dict[str, Any]] = [
-        {"nr": i, "ask": f"Which colour has lamp {i} {where}?", "colours": [*COLOURS], "right": COLOURS[i % 4]}
+        {"nr": i, "ask": f"Which colour has lamp {i} {where}?", "photo": f"lamp{i}.jpg"}
+        | {"colours": [*COLOURS], "right": COLOURS[i % 4]}
         for i in range(24)
     ]
     lamps[3]["colours"] = ["red", "grey", "blue", "grey"]
     (repo / "lamps.json").write_text("\n".join(map(json.dumps, lamps)))
     other = [lamp | {"right": "blue" if lamp["nr"] == 5 else lamp["right"]} for lamp in lamps[:8]]
     (repo / "copy.csv").write_text(
-        "question,A,B,C,D,answer\n"
-        + "".join(f"{row['ask']},{','.join(row['colours'])},{row['right']}\n" for row in other)
+        "question,A,B,C,D,answer,photo\n"
+        + "".join(f"{row['ask']},{','.join(row['colours'])},{row['right']},{row['photo']}\n" for row in other)
     )
     for model in range(FEWEST_VOTES):
         given = {str(lamp["nr"]): "red" if (lamp["nr"] + model) % 5 == 0 else lamp["right"] for lamp in lamps}
@@ -124,7 +125,7 @@ def test_pages_say_what_was_found_and_quote_nothing(stored: Figures, manifest: M
     text = page("lamps", manifest.rows["lamps"], stored, [])
     assert "2 equal options" in text or "two equal options" in text
     assert "$ eyetest import lamps.json" in text
-    assert "[copied](copied.md) | 8 | 0 | 1 | 5 = 5" in text
+    assert "[copied](copied.md) | 8 | 8 | 1 | 5 = 5" in text
     index = overview(manifest, stored)
     assert "| X | not public |" in index
     assert summary(manifest, stored, "docs/", ["lamps"]).count("\n") == 2
@@ -195,7 +196,7 @@ def test_stored_pages_are_those_of_the_stored_figures() -> None:
         read_judgements(gallery.GALLERY / gallery.JUDGED),
     )
     manifest = read_manifest()
-    assert len(stored["rows"]) >= 15
+    assert len(stored["rows"]) >= 40
     for name in stored["rows"]:
         assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
             "make gallery"

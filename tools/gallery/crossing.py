@@ -14,6 +14,7 @@ from eyetest.records import Item
 
 _MARK = re.compile(r"<(?:image|img)[ _]?\d*>", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+_DECIMAL = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"\d{5,}")
 DISTINCT = 60
 """Characters from which on a question that is unique in both benchmarks is the same question, whatever its image."""
@@ -30,6 +31,8 @@ class Print(NamedTuple):
     """Of the bytes of its images, and of their names."""
     answers: tuple[str, ...]
     long: bool
+    seen: bool = False
+    """Whether the bytes of its images are here."""
 
 
 def prints(items: Iterable[Item]) -> Iterator[Print]:
@@ -45,8 +48,9 @@ def prints(items: Iterable[Item]) -> Iterator[Print]:
             item.id,
             _hash(whole),
             tuple(_hash(image) for image in (*images, *names)),
-            tuple(sorted({_hash(_plain(gold)) for gold in golds})),
+            tuple(sorted({_hash(_answer(gold)) for gold in golds})),
             len(whole) >= DISTINCT,
+            bool(images),
         )
 
 
@@ -58,7 +62,9 @@ def within(known: list[Print]) -> int:
 
 
 def across(known: Mapping[str, list[Print]]) -> list[dict[str, Any]]:
-    """For each pair of benchmarks that share items: how many, how many with another answer, and which."""
+    """For each pair of benchmarks that share items: how many; of those with the same image, how many have another
+    answer, and which.
+    """
     texts = {name: Counter(row.text for row in rows) for name, rows in known.items()}
     by_text: dict[str, dict[str, list[Print]]] = defaultdict(lambda: defaultdict(list))
     for name, rows in known.items():
@@ -69,20 +75,31 @@ def across(known: Mapping[str, list[Print]]) -> list[dict[str, Any]]:
         for a, b in combinations(holders, 2):
             unique = texts[a][text] == texts[b][text] == 1
             for ours in holders[a]:
-                same = [row for row in holders[b] if {*ours.images} & {*row.images} or (unique and ours.long)]
+                same = [row for row in holders[b] if _is_same(ours, row, unique=unique)]
                 if same:
                     found[a, b].append((ours, next((row for row in same if not _differ(ours, row)), same[0])))
     return [_pair(*names, pairs) for names, pairs in sorted(found.items(), key=lambda entry: -len(entry[1]))]
 
 
 def _pair(a: str, b: str, pairs: list[tuple[Print, Print]]) -> dict[str, Any]:
-    differ = [(ours.id, theirs.id) for ours, theirs in pairs if _differ(ours, theirs)]
-    by_image = sum(bool({*ours.images} & {*theirs.images}) for ours, theirs in pairs)
-    return {"a": a, "b": b, "items": len(pairs), "same_image": by_image, "differ": len(differ), "ids": differ[:_IDS]}
+    by_image = [(ours, theirs) for ours, theirs in pairs if {*ours.images} & {*theirs.images}]
+    differ = [(ours.id, theirs.id) for ours, theirs in by_image if _differ(ours, theirs)]
+    counts = {"items": len(pairs), "same_image": len(by_image), "differ": len(differ)}
+    return {"a": a, "b": b, **counts, "ids": differ[:_IDS]}
+
+
+def _is_same(ours: Print, theirs: Print, *, unique: bool) -> bool:
+    """Whether items of the same text are the same: by their images, or by words that are long and occur once."""
+    return bool({*ours.images} & {*theirs.images}) or (unique and ours.long and not (ours.seen and theirs.seen))
 
 
 def _differ(ours: Print, theirs: Print) -> bool:
     return bool(ours.answers and theirs.answers) and not {*ours.answers} & {*theirs.answers}
+
+
+def _answer(text: str) -> str:
+    """An answer as it is compared: of a number two decimals."""
+    return f"{float(text):.2f}" if _DECIMAL.fullmatch(text.strip()) else _plain(text)
 
 
 def _plain(text: str) -> str:

@@ -53,8 +53,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """By model its published score; "given": the scores that its file brings along, item by item."""
     golds: str = ""
     """Options of `eyetest measure wrong-golds`."""
-    subset: int = 0
-    """How often models are held out of drawing a subset that keeps the ranking; 0: not tried."""
+    subset: bool = False
+    """Whether a subset that keeps the ranking is looked for."""
     errata: dict[str, str] = {}
     """Items whose authors agreed that the gold is wrong, and the thread in which they did."""
     remarks: dict[str, str] = {}

@@ -12,21 +12,18 @@ import polars as pl
 import yaml
 
 import eyetest as et
-from eyetest.curate.subsets import FEWEST_MODELS, answered
+from eyetest.curate.subsets import FEWEST_MODELS, answered, validated
 from eyetest.records import Item
 from tools.gallery.crossing import Print, prints, within
 from tools.gallery.manifest import Row, asked, carry_out
-from tools.gallery.validation import SplitPlan, validate
 
 Figures = dict[str, Any]
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 _WHOLE = 0.9
 """A model that answered a smaller share of the items is not ranked by a subset of them."""
-_HELD = (("anchored", "p-irt"), ("random", "mean"))
-"""What `eyetest subset` draws, and what it is compared with."""
 KEEPS = 0.9
-"""Kendall's τ from which on a subset keeps the ranking of models that were held out of drawing it."""
+"""Kendall's τ from which on a subset keeps the ranking of models stronger than those that chose it."""
 RATHER = 0.2
 """Probability of a label error from which on an item is counted."""
 FEWEST_VOTES = 5
@@ -114,7 +111,7 @@ def of_answers(name: str, row: Row, folder: Path, known: Figures) -> Figures:
     if row.published:
         found["readings"] = {"rows": [_reading(run, *entry, folder) for entry in row.published.items()]}
     if row.subset:
-        found["small"] = small(folder / run, row.subset)
+        found["small"] = small(folder / run)
     else:
         found["small"] = {"no": "not tried"}
     return found
@@ -213,7 +210,7 @@ def _apart(output: Mapping[str, Any]) -> Figures:
     return {"apart": row["apart"], "pairs": row["pairs"]}
 
 
-def small(run: Path, splits: int) -> Figures:
+def small(run: Path) -> Figures:
     """How subsets rank models that were held out of drawing them, beside random ones: larger ones, until two keep."""
     results = et.results(run)
     ids = results.scores.select(pl.col("item").cast(pl.String).unique().sort()).collect()["item"].to_list()
@@ -223,19 +220,17 @@ def small(run: Path, splits: int) -> Figures:
         return {"no": f"{count} models answered all of it; `eyetest subset` takes {FEWEST_MODELS}, to hold some out"}
     rows: list[Figures] = []
     for share in _SHARES:
-        plan = SplitPlan(size=round(share * len(items)), held_out=count // 3, splits=splits)
-        tried = {row["draw"]: row for row in validate(table, plan).to_dicts() if (row["draw"], row["score"]) in _HELD}
-        rows.append(
-            {"share": share, "items": plan.size}
-            | {f"{draw}_{key}": tried[draw][key] for draw in ("anchored", "random") for key in ("tau", "mae")}
-        )
-        if len(rows) > 1 and min(row["anchored_tau"] for row in rows[-2:]) >= KEEPS:
+        tried = validated(table, share)
+        ways = {"stronger": tried["stronger"], "others": tried["at random"]}
+        kinds = ("aimed", "random")
+        values = {f"{to}_{kind}": getattr(found, kind).value for to, found in ways.items() for kind in kinds}
+        rows.append({"share": share, "items": round(share * len(items))} | values)
+        if len(rows) > 1 and min(row["stronger_aimed"] for row in rows[-2:]) >= KEEPS:
             break
-    known = {"models": count, "held_out": count // 3, "splits": splits, "of": len(items)}
-    return known | {"rows": rows, "keeps": _keeps(rows)}
+    return {"models": count, "of": len(items), "rows": rows, "keeps": _keeps(rows)}
 
 
 def _keeps(rows: list[Figures]) -> Figures | None:
     """The smallest subset from which on every larger one that was tried keeps the ranking too."""
-    held = list(takewhile(lambda row: row["anchored_tau"] >= KEEPS, reversed(rows)))
+    held = list(takewhile(lambda row: row["stronger_aimed"] >= KEEPS, reversed(rows)))
     return {"share": held[-1]["share"], "items": held[-1]["items"]} if held else None

@@ -16,7 +16,7 @@ from tools.gallery.measuring import DISAGREE, KEEPS, RATHER, Figures
 BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
 _WRONG = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
-_LOCAL = ("missing-image", "no-image", "no-images")
+_LOCAL = ("missing-image", "no-image", "no-images", "no-pictures")
 """Findings about what is on this disk, not about a benchmark."""
 HEAD = (
     "",

@@ -45,6 +45,7 @@ else:
 _REPORTED = "runs, refinements and benchmarks, or their paths"
 _REMOVED_SHOWN, _LOST_SHOWN = 24, 6
 """Removed items, and items of each list of linked settings, to show."""
+_ISSUE_IDS = 20
 _WRITTEN = panel("What to write", 0)
 
 
@@ -55,6 +56,7 @@ def report(
     paper: Annotated[str | None, _WRITTEN] = None,
     gallery: Annotated[int, _WRITTEN] = _REMOVED_SHOWN,
     links: Annotated[str | None, _WRITTEN] = None,
+    issue: Annotated[bool, _WRITTEN] = False,
     by: Annotated[Words, WHICH] = (),
     external: Annotated[External, WHICH] = None,
     setting: Annotated[Pairs, WHICH] = (),
@@ -79,6 +81,7 @@ def report(
         paper: Tables and figures of a paper instead: lime, mmmu-pro, mmstar, reform-eval, or a YAML file.
         gallery: Removed items to show; 0 for none.
         links: Where numbers lead: the address that eyetest open serves, or its bundle.
+        issue: Write a letter to the benchmark's maintainers instead, as Markdown: findings, ids, commands.
         by: Tags that say what items ask for, or model.PROPERTY for groups of models; repeatable.
         external: CSV with a score of each model from elsewhere: model,score.
         setting: Which benchmark is the source of linked settings: original=BENCHMARK.
@@ -112,6 +115,8 @@ def report(
     things, file = gathering.flat(paths), path_of(page, "page")
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
+    if issue:
+        return _write_issue(open_bench(things[0]), file, overwrite=overwrite)
     if isinstance(audit := things[0], AuditResult):
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
@@ -165,8 +170,43 @@ def report(
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
     if folder is None:
         return ReportResult(file)
-    more = partial(write_filled, filled) if filled else None
-    return ReportResult(file, drawing.write_figures(drawn, folder, more, overwrite=overwrite), folder)
+    return ReportResult(
+        file,
+        drawing.write_figures(drawn, folder, partial(write_filled, filled) if filled else None, overwrite=overwrite),
+        folder,
+    )
+
+
+def _write_issue(benchmark: "Benchmark", file: Path, *, overwrite: bool) -> "ReportResult":
+    """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark."""
+    from eyetest.commands.audit import audit
+    from eyetest.store import replacing_file
+    from eyetest.version import __version__
+
+    manifest, words = benchmark.manifest, {"bad": "broken", "suspect": "suspicious"}
+    findings = [found for found in audit(benchmark).findings if found.severity in words and found.items]
+    items = len({item for found in findings for item in found.items})
+    if not findings:
+        raise InputError(
+            f"{manifest.name}: the audit finds no broken or suspicious item, so there is nothing to report"
+        )
+    lines = [
+        f"# {counted(items, 'item')} of {manifest.name} that may need attention",
+        f"Thank you for publishing {manifest.name}. An automatic audit of its {manifest.counts.items:,} items found "
+        "the points below. Each can be checked by opening the items; some may be intended.",
+    ]
+    for found in findings:
+        ids = ", ".join(f"`{item}`" for item in found.items[:_ISSUE_IDS])
+        more = f" and {len(found.items) - _ISSUE_IDS:,} more" if len(found.items) > _ISSUE_IDS else ""
+        lines += [f"## {found.title}", f"Severity: {words[found.severity]}. Items: {ids}{more}."]
+    again = typed(
+        "eyetest", "audit", str(benchmark.path), "--probe", ",".join(dict.fromkeys(f.probe for f in findings))
+    )
+    version = f"eyetest {__version__}, fingerprint of the items {manifest.fingerprint[:16]}"
+    lines += ["## To reproduce", f"```console\n$ {again}\n```", f"({version})"]
+    with replacing_file(file, overwrite=overwrite) as temporary:
+        temporary.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    return ReportResult(file)
 
 
 class ReportResult(Written):

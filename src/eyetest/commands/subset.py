@@ -47,10 +47,10 @@ def subset(
     """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
 
     Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of nine
-    models or more, half of it are the items that together say most about the whole, and of the rest those that
-    separate these models are likelier to be drawn. Ask a new model about the subset alone; --estimate then gives its
-    score on the whole (p-IRT), with intervals as wide as the errors for models that were left out. Answers with the
-    image count, or those under the only modality there is. --like takes the items most similar to others, such as
+    models or more, items that few of them solve are likelier to be drawn, because new models are stronger and differ
+    there; a random subset where that does not rank the strongest of them better. Ask a new model about the subset
+    alone; --estimate then ranks it, and gives its score on the whole with an interval. Answers with the image count,
+    or those under the only modality there is. --like takes the items most similar to others, such as
     users' queries: the nearest of each, then the second nearest (LIME-fit); with --answers and --with it also reports
     how well scores on the subset correlate with scores from elsewhere, beside random subsets of the same size.
 
@@ -61,7 +61,7 @@ def subset(
         unseen_by: models.yaml; leave out datasets that any of these models was trained on.
         option_count: Options of each item: the right one and the first distractors.
         seed: Random seed.
-        answers: Run whose models a small subset should separate; repeatable.
+        answers: Run whose models choose a small subset; repeatable.
         share: Share of the items to draw.
         estimate: Run on the subset; estimate its scores on the whole; repeatable.
         like: Benchmark that the subset should match.
@@ -83,7 +83,7 @@ def subset(
         >>> half = et.subset("world/benchmark", answers=recorded, share=0.5, to="half")
         >>> new = et.run(half.benchmark, models={"new": "scripted:right=0.6,seed=99"}, to="new")
         >>> et.subset(half, estimate=new).frame.columns[:4]
-        ['model', 'full_score', 'full_score_low', 'full_score_high']
+        ['model', 'part_score', 'full_score', 'full_score_low']
 
     """
     from eyetest.benchmarks.folder import write_items
@@ -116,7 +116,7 @@ def subset(
     elif runs:
         results = gather(runs)
         chosen, curves, more = draw_small(results, pool, share, seed)
-        how = f"{percent(share)} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}"
+        how = f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, seed {seed}"
         more = (*results.notes, *more)
     if like is not None or runs:
         items = [item for item in items if item.id in chosen]

@@ -84,7 +84,7 @@ def _calibrate(
         row["p"] = memorization.calibrated(row["excess"], np.array(like)) if enough else None
         if row["p"] is None or row["p"] >= (1 - level) / 2:
             row["dose_low"] = None if row["dose"] is None else 0.0
-    yield f"p is relative to {listed(clean)}, given as clean; too small for models more certain without the image"
+    yield f"p is relative to {listed(clean)}, given as clean; checked for models up to twice as certain as these"
 
 
 def _answers(results: Results, by: Sequence[str]) -> pl.LazyFrame:

@@ -19,6 +19,7 @@ REMEMBERED, HALF = (
 _FLOOR = -30.0  # log-likelihood of an impossible option
 _CELLS_AT_ONCE = 2**20
 _ROUNDING = 1e-9
+_USUAL = 0.98
 _DOSES = np.concatenate([[0.0], np.geomspace(0.0005, 1.0, 100)])
 _RISES = np.array((0.13, 0.25, 0.5, 0.7, 1.1, 1.5, 2.0, 2.5, 3.3, 4.0, 5.7))
 """Bins of how far the log-odds of a gold are above chance."""
@@ -43,6 +44,7 @@ class Redrawn(NamedTuple):
     observed: float
     sums: Floats
     mean: float  # of all sums
+    usual: float  # value of a twin, without the largest
     drawn: bool  # whether sums are draws, or else all there are
 
     @property
@@ -52,8 +54,10 @@ class Redrawn(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """The sum above its mean; its root, with its sign, because few families make most of it."""
-        above = self.observed - self.mean
+        """The sum above its mean, as a multiple of what twins usually have, which is more for a model that is more
+        decided about everything; its root, with its sign, because few families make most of it.
+        """
+        above = (self.observed - self.mean) / self.usual
         return float(np.sign(above) * np.sqrt(abs(above)))
 
 
@@ -64,17 +68,19 @@ def redrawn(held: Floats, draws: int, seed: int) -> Redrawn:
     varied = (np.nanmax(held, axis=1) - np.nanmin(held, axis=1)) > _ROUNDING
     rows, counts, constant = values[varied], sizes[varied], float(values[~varied, 0].sum())
     observed, mean = float(values[:, 0].sum()), float(means.sum())
+    twins = np.sort(held[:, 1:][~np.isnan(held[:, 1:])])
+    usual = float(twins[: max(1, int(_USUAL * len(twins)))].mean()) or 1.0
     if np.log2(counts).sum() <= np.log2(draws):
         every = np.array([constant])
         for own, count in zip(rows, counts, strict=True):
             every = np.add.outer(every, own[:count]).ravel()
-        return Redrawn(observed, every, mean, drawn=False)
+        return Redrawn(observed, every, mean, usual, drawn=False)
     rng, sums = np.random.default_rng(seed), []
     at_once = max(1, _CELLS_AT_ONCE // len(rows))
     for start in range(0, draws, at_once):
         drawn = (rng.random((min(at_once, draws - start), len(rows))) * counts).astype(int)
         sums.append(rows[np.arange(len(rows)), drawn].sum(axis=1) + constant)
-    return Redrawn(observed, np.concatenate(sums), mean, drawn=True)
+    return Redrawn(observed, np.concatenate(sums), mean, usual, drawn=True)
 
 
 def calibrated(excess: float, clean: Floats) -> float | None:

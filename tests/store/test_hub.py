@@ -17,6 +17,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.store.hub import HubDataset, hub_dataset
+from eyetest.store.urls import is_of_hub
 from tests.conftest import png
 from tests.running.processes import Command, Nursery
 from tests.store.hub_server import TOKEN, Repo, StandIn, stand_in
@@ -206,7 +207,7 @@ def test_who_may_push_and_where(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
 def test_names() -> None:
     assert hub_dataset(Path("hf://datasets/a/b:c/d")) == HubDataset("a/b", "", "c", "d")
     assert str(hub_dataset("hf://datasets/a/b@v1:c/d")) == "hf://datasets/a/b@v1:c/d"
-    assert hub_dataset("s3://a/b") is None
+    assert not is_of_hub("s3://a/b")
     for wrong in (
         "hf://datasets/b",
         "hf://a/b",

@@ -231,10 +231,9 @@ def open_run(run: AnyRun) -> "Run":
 def path_of(given: object, name: str, expected: str = "a path") -> Path:
     """The path that a user gave as a parameter; anything else is refused in one line."""
     if isinstance(given, str | os.PathLike):
-        from eyetest.store.hub import hub_dataset
-        from eyetest.store.urls import local_path
+        from eyetest.store.urls import is_of_hub, local_path
 
-        if name == "to" and hub_dataset(given):
+        if name == "to" and is_of_hub(given):
             push = typed("eyetest", "export", "BENCH", "--to", "hf://datasets/OWNER/NAME")
             raise InputError(f"{heading('to')}: only benchmarks are written to the hub: {push}")
         return local_path(given)

@@ -229,7 +229,7 @@ def export_file(
     from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
-    from eyetest.store.hub import hub_dataset
+    from eyetest.store.urls import is_of_hub
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
     facts: list[str] = several(fact)
@@ -245,12 +245,13 @@ def export_file(
         if format is not None or not is_run(path):
             raise InputError(f"{heading('to')}: {tracker[0]} takes a run; leave out {param('format')}")
         return export_to_tracker(Run(path), *tracker)
-    if dataset := hub_dataset(to):
+    if is_of_hub(to):
         from eyetest.commands.card import push
+        from eyetest.store.hub import hub_dataset
 
         if format is not None or is_run(path):
             raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; leave out {param('format')}")
-        return push(path, dataset, overwrite=overwrite)
+        return push(path, hub_dataset(to), overwrite=overwrite)
     target = path_of(to, "to")
     if isinstance(what, Run) or is_run(path):
         if format is not None:

@@ -22,7 +22,6 @@ from eyetest.errors import EyetestError, InputError, MissingExtraError, first_li
 from eyetest.redaction import learn, redact, show_store
 from eyetest.store.files import LocalStore, is_plain_name
 
-_URL = re.compile(r"hf:/+(.*)", re.DOTALL | re.IGNORECASE)  # a path object makes one slash of two
 _WORD = r"[\w][\w.\-]*"
 _DATASET = re.compile(rf"datasets/({_WORD}/{_WORD})(?:@({_WORD}))?(?::([^/:@\s]+))?(?:/({_WORD}))?/?", re.ASCII)
 _EXPECTED = "expected hf://datasets/OWNER/NAME, followed by :CONFIG or /SPLIT where there are several"
@@ -52,14 +51,12 @@ class HubDataset(NamedTuple):
         return f"hf://datasets/{self.repo}" + "".join(f"{sign}{part}" for part, sign in parts if part)
 
 
-def hub_dataset(path: object) -> HubDataset | None:
-    """The dataset that a path names; None where it names none of the hub."""
-    match = _URL.fullmatch(os.fspath(path)) if isinstance(path, str | os.PathLike) else None
-    if match is None:
-        return None
+def hub_dataset(path: str | os.PathLike[str]) -> HubDataset:
+    """The dataset that a path names."""
     show_store("hf:/")
-    if (parts := _DATASET.fullmatch(match[1])) is None:
-        raise InputError(f"{short(f'hf://{match[1]}')} names no dataset of the hub; {_EXPECTED}")
+    name = os.fspath(path)[3:].lstrip("/")  # a path object makes one slash of two
+    if (parts := _DATASET.fullmatch(name)) is None:
+        raise InputError(f"{short(f'hf://{name}')} names no dataset of the hub; {_EXPECTED}")
     return HubDataset(*(part or "" for part in parts.groups()))
 
 

@@ -22,7 +22,6 @@ import msgspec
 from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, name_folder, param, short
 from eyetest.redaction import show_store
 from eyetest.store.files import LocalStore, is_plain_name, read_regular
-from eyetest.store.hub import fetch_dataset, hub_dataset, is_known
 
 _LAST = ".json"  # the suffix of files that are sent and fetched last, so that a folder without them is not there yet
 _KNOWN = ".known"
@@ -259,10 +258,17 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
 
 
+def is_of_hub(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a dataset of the Hugging Face hub."""
+    return os.fspath(path)[:3].lower() == "hf:"
+
+
 def local_path(path: str | os.PathLike[str]) -> Path:
     """The local path of a user's path or url; of a url, everything but images is fetched by then."""
-    if dataset := hub_dataset(path):
-        return fetch_dataset(dataset, cache_root().absolute())
+    if is_of_hub(path):
+        from eyetest.store import hub  # noqa: PLC0415 (only for datasets of the hub)
+
+        return hub.fetch_dataset(hub.hub_dataset(path), cache_root().absolute())
     url = _split(path)
     if url is None:
         match = _URL.fullmatch(os.fspath(path))
@@ -282,8 +288,10 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 def known_path(path: str) -> Path:
     """A path that a file names. It leads to another machine only if the user has used that before."""
-    if dataset := hub_dataset(path):
-        return local_path(path) if is_known(dataset, cache_root()) else Path(path)
+    if is_of_hub(path):
+        from eyetest.store import hub  # noqa: PLC0415 (only for datasets of the hub)
+
+        return local_path(path) if hub.is_known(hub.hub_dataset(path), cache_root()) else Path(path)
     url = _split(path)
     if url is None or (_root(*url[:2]) / _ABOUT).is_file():
         return local_path(path)

@@ -26,7 +26,7 @@ class Print(NamedTuple):
 
     id: str
     text: str
-    """Of the question and the options, in any order."""
+    """Of the question, what stands before it, and the options in any order."""
     images: tuple[str, ...]
     """Of the bytes of its images, and of their names."""
     answers: tuple[str, ...]
@@ -43,7 +43,7 @@ def prints(items: Iterable[Item]) -> Iterator[Print]:
         golds = [item.choices[i].text for i in item.gold] if item.choices else list(item.references)
         names = [name for value in named_images(item.tags).values() for name in [_stem(value)] if name]
         images = ["".join(image.sha256 for image in item.images)] if item.images else []
-        whole = "\n".join((question, *options))
+        whole = "\n".join((question, _plain(item.hint), *options))
         yield Print(
             item.id,
             _hash(whole),
@@ -55,9 +55,8 @@ def prints(items: Iterable[Item]) -> Iterator[Print]:
 
 
 def within(known: list[Print]) -> int:
-    """Items that repeat an earlier one: the same text about the same image."""
+    """Items that repeat an earlier one: the same text about the same image, by its bytes or name."""
     counts = Counter((row.text, row.images[0]) for row in known if row.images)
-    counts += Counter((row.text, "") for row in known if not row.images and row.long)
     return sum(count - 1 for count in counts.values())
 
 

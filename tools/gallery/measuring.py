@@ -64,7 +64,8 @@ def measure(name: str, row: Row, folder: Path) -> tuple[Figures, list[Print]]:
     found: Figures = {"there": there(bench, folder / run), "audit": {"no": "only verdicts are public, no items"}}
     if known:
         found["audit"] = audit(asked(f"eyetest audit {bench.name}", folder))
-        found["repeats"] = within(known)
+        if any(row.images for row in known):
+            found["repeats"] = within(known)
         found["there"]["left_out"] = left_out
     count = found["there"]["items"]
     found |= {section: {"no": _NO_ANSWERS} for section in ("golds", "ranks", "blind", "readings", "small")}

@@ -41,7 +41,7 @@ def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to
     """Write one page a benchmark that was measured, the overview, and the README's table."""
     rows = {name: row for name, row in manifest.rows.items() if name in stored["rows"]}
     for file in to.glob("*.md"):
-        if file.stem not in rows:
+        if file.stem not in {*rows, "errata"}:  # written by tools.gallery.errata
             file.unlink()
     for name, row in rows.items():
         (to / f"{name}.md").write_text(page(name, row, stored, seen), encoding="utf-8")
@@ -133,8 +133,8 @@ def _row(name: str, row: Row, stored: Figures, folder: str) -> tuple[str, ...]:
         f"{figures['there']['items']:,}",
         "–" if "no" in figures["audit"] else str(len(_wrong(figures))),
         f"{figures['repeats']:,}" if "repeats" in figures else "–",
-        "–" if "repeats" not in figures else f"{sum(pair['items'] for pair in shared):,}",
-        "–" if "repeats" not in figures else f"{sum(pair['differ'] for pair in shared):,}",
+        "–" if "no" in figures["audit"] else f"{sum(pair['items'] for pair in shared):,}",
+        "–" if "no" in figures["audit"] else f"{sum(pair['differ'] for pair in shared):,}",
         "–" if "no" in golds else f"{golds['rather']:,}",
         _best_blind(figures["blind"]),
         "–" if "no" in readings else f"{max((r['points'] for r in readings['rows']), key=abs):+.1f}",

@@ -79,11 +79,6 @@ def test_examples_are_parsed(name: str) -> None:
         app.parse_args(bound.args, exit_on_error=False, print_error=False)
 
 
-def test_the_surface_is_small() -> None:
-    assert len(NAMES) <= 32
-    assert sum(len(options_of(name)) for name in ("", *NAMES)) <= 236
-
-
 def test_the_reference_is_up_to_date() -> None:
     assert reference.PAGE.read_text("utf-8") == reference.page(), "python -m tools.commands"
 

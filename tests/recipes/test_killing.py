@@ -187,17 +187,19 @@ def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
 
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 40)
-    specs = {f"i{n}": f"scripted:blind=0.5,seed={n},lag=0.1" for n in range(3)}
+    specs = {f"i{n}": f"scripted:blind=0.5,seed={n},lag=0.03" for n in range(3)}
     write_yaml(tmp_path / "models.yaml", {name: {"spec": spec, "concurrency": 2} for name, spec in specs.items()})
     write_yaml(tmp_path / "recipe.yaml", {"panels": RECIPE["panels"], "stages": [SCREEN]})
     command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
     who = ("--panel", "inspectors=i0,i1,i2", "--panel", "contestants=i0,i1", "--panel", "judges=i0")
     process = nursery.start(*command, *who, "--to", "d")
     until(lambda: answered(tmp_path / "d") >= 10, "answers")
+    process.send(signal.SIGSTOP)  # it must not end while the other one starts
     other = nursery.run(*command, *who, "--to", "d")
     assert other.code == 2
     assert f"is being written by process {process.pid}" in other.stderr
     process.send(signal.SIGINT)
+    process.send(signal.SIGCONT)
     process.wait()
     assert process.code == 130, process.stderr
     assert "stopped by you" in process.stderr

@@ -113,8 +113,8 @@ def gather(manifest: Manifest, work: Path, stored: Figures) -> Figures:
 
 
 def main() -> None:
-    """Measure, store, write."""
-    if "--pin" in sys.argv:
+    """Measure, store, write; exit status 1 where a row failed."""
+    if "--pin" in sys.argv:  # before the manifest is read: it refuses rows without hashes
         return pin(FILE, sources())
     manifest = read_manifest()
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -136,16 +136,18 @@ def main() -> None:
             sys.exit(_SKIPPED)
     file = GALLERY / FIGURES
     stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    failed = False
     if not given.pages:
         code = version()
         with ThreadPoolExecutor(given.jobs) as pool:
             names = given.only or list(manifest.rows)
             for line in pool.map(lambda name: bring_up(name, manifest.rows[name], given.work, code), names):
                 print(line, flush=True)
+                failed |= ": failed" in line or ": stopped" in line
         stored = gather(manifest, given.work, stored)
         file.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_all(manifest, stored, read_judgements(GALLERY / JUDGED), GALLERY, ROOT / "README.md")
-    return None
+    return sys.exit(1) if failed else None
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
     item: str
     drawn: str
     seen: str
-    """``image``, or ``words`` where no image was at hand."""
+    """``image``, or ``words`` where there was no image."""
     judgement: str
 
 

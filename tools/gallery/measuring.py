@@ -127,7 +127,7 @@ def _reading(run: str, model: str, score: str, folder: Path) -> Figures:
 
 
 def there(bench: Path, run: Path) -> Figures:
-    """Items, images and answers at hand."""
+    """Items, images and answers that are there."""
     found: Figures = {}
     if bench.exists():
         opened = et.open(bench)

@@ -14,7 +14,7 @@ def repository(folder: Path, name: str) -> Path:
     """The git directory of ``owner/name`` in a folder of sources."""
     found = folder / name.replace("/", "+") / "repo"
     if not found.is_dir():
-        raise UnavailableError(f"no {found}: fetch github:{name}")
+        raise UnavailableError(f"no {found}: git clone --bare https://github.com/{name} {found}")
     return found
 
 
@@ -27,7 +27,7 @@ def bring(git: Path, commit: str, files: Mapping[str, str], folders: Iterable[st
     for path, content in contents(git, blobs):
         if content is None:
             if path in files:
-                raise UnavailableError(f"{git.parent.name}: {path} is listed, but absent from the snapshot")
+                raise UnavailableError(f"{git.parent.name}: {path} is not in this clone")
             continue
         if path in files and (found := hashlib.sha256(content).hexdigest()) != files[path]:
             raise UnavailableError(
@@ -49,13 +49,13 @@ def listed(git: Path, commit: str, paths: Iterable[str]) -> dict[str, str]:
     command = ["git", "--git-dir", str(git), "ls-tree", "-r", "-z", commit, "--", *paths]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
-        raise UnavailableError(f"{git.parent.name} has no commit {commit[:12]}: fetch it again")
+        raise UnavailableError(f"{git.parent.name} has no commit {commit[:12]}: fetch it")
     entries = (entry.decode().partition("\t") for entry in done.stdout.split(b"\0") if entry)
     return {path: known.split()[2] for known, _, path in entries if known.split()[1] == "blob"}
 
 
 def contents(git: Path, blobs: Mapping[str, str]) -> Iterator[tuple[str, bytes | None]]:
-    """The bytes of each blob; None where the snapshot leaves it out."""
+    """The bytes of each blob; None where the clone lacks it."""
     command = ["git", "--git-dir", str(git), "cat-file", "--batch"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603
         asked, answered = process.stdin, process.stdout

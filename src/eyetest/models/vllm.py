@@ -196,7 +196,7 @@ class VllmModel:
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
         self.name, self._checkpoint = name, checkpoint
         self.entry = msgspec.structs.replace(entry, concurrency=entry.concurrency or _IN_FLIGHT)
-        self._open_image = lru_cache(_IMAGES_KEPT)(surroundings.images.open)
+        self._open_image = lru_cache(_IMAGES_KEPT)(lambda part: surroundings.images.open(part))  # noqa: PLW0108 (may be None)
         check_settings("vllm", entry.sampling, _ENGINE)
         self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
         own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}

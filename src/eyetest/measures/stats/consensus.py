@@ -196,7 +196,7 @@ def _against(panel: _Panel) -> Floats:
         for model in chosen.T:
             read = np.flatnonzero(model >= 0)
             right = (truth[read, model[read]].sum() + 1) / (len(read) + 2)
-            above = np.maximum(right, 1 / number[read] + 0.01)  # a model below chance says nothing
+            above = np.maximum(right, 1 / number[read] + 0.01)  # a model below chance has no weight
             logs[read, model[read]] += np.log(above * (number[read] - 1) / (1 - above))
         pairs: Floats = np.eye(size) + 1e-3
         np.add.at(pairs, (kinds, np.broadcast_to(own[:, None], kinds.shape)), truth)

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import eyetest as et
+from eyetest.commands.trackers import folder_of
+from eyetest.store.files import is_plain_name
 from tests.conftest import ROOT
 from tests.docs.pages import commands
 from tests.runs.conftest import Eyetest
@@ -117,13 +119,23 @@ def test_a_server_that_is_not_there(here: Path) -> None:
         (("run", "--to", "wandb:vision"), "wandb: needs wandb, which is not installed: pip install 'eyetest[wandb]'"),
         (("run", "--to", "mlflow:x"), "mlflow: needs mlflow, which is not installed: pip install 'eyetest[mlflow]'"),
         (("run", "--to", "tensorboard:x"), "pip install 'eyetest[tensorboard]'"),
-        (("b", "--to", "wandb:vision"), "--to: wandb takes a run"),
+        (("b", "--to", "wandb:vision"), "/b is none\n"),
+        (("run", "--to", "wandb:vision", "--format", "jsonl"), "--to: wandb takes a run; leave out --format"),
+        (("run", "--to", "hf://datasets/a/b"), "/run is a run\n"),
     ],
 )
 def test_what_is_missing(here: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
     done = eyetest("export", here / words[0], *words[1:])
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert line in done.err
+
+
+def test_each_model_has_a_folder_of_its_own() -> None:
+    models = (".", "..", "../x", "a/b", "a_b", "a%2Fb", "a b", "é")
+    folders = {folder_of(model) for model in models}
+    assert len(folders) == len(models)
+    assert all(map(is_plain_name, folders))
+    assert folder_of("gpt-4o_v1.5") == "gpt-4o_v1.5"
 
 
 def test_a_password_in_an_address(here: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,18 @@ from scipy.special import expit
 
 from eyetest.curate.subsets import (
     FEWEST_MODELS,
+    Curves,
     Estimator,
     Subset,
     drawn,
+    estimate_scores,
     inclusion,
     is_better,
     validated,
     validation_notes,
 )
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit
+from tests.measures.tables import grid
 
 Floats = NDArray[np.float64]
 weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=40).map(np.array)
@@ -112,9 +115,19 @@ def test_a_model_that_gets_everything_right_still_has_an_interval() -> None:
     slopes, intercepts = _items(60, 7)
     estimator = Estimator(_fitted(slopes, intercepts, np.array([-1.0, 0.0, 1.0])))
     subset = Subset(np.arange(0, 60, 3), np.full(60, 1 / 3))
-    found = estimator.estimate(subset, np.ones((20, 1)))
+    found = estimator.estimate(subset, np.array([[1.0, np.nan]] * 20))
     assert found.scores[0] > 0.9
+    assert found.half_widths[1] == np.inf  # without an answer nothing is known
     assert found.half_widths[0] > 0.005
+
+
+def test_a_model_without_a_scored_answer_is_left_out_with_a_note() -> None:
+    fitted = _fitted([1.0] * 4, [0.0] * 4, [-1.0, 0.0, 1.0])
+    basis = Curves(["0", "1", "2", "3"], Subset(np.array([0, 1]), np.full(4, 0.5)), ["x", "y", "z"], fitted)
+    rows, notes = estimate_scores(basis, grid({"none": [None, None], "some": [1.0, None], "all": [1.0, 0.0]}))
+    assert rows.select("model", "n").rows() == [("some", 1), ("all", 2)]
+    assert (rows["full_score_high"] > rows["full_score_low"]).all()
+    assert "none: left out, no answer to an item of the subset is scored" in notes
 
 
 def _answers(able: Floats, slopes: Floats, seed: int) -> Floats:

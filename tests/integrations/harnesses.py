@@ -48,8 +48,16 @@ def inspect(bench: Path, out: Path) -> None:
     """inspect-ai: our task under their scorer and ours."""
     from inspect_ai.model import ModelAPI, ModelOutput, get_model, modelapi
 
+    from eyetest.errors import InputError
     from eyetest.integrations.inspect_tasks import benchmark
 
+    refused = []
+    for wrong in ("image,no-image", "likelihood"):
+        try:
+            benchmark("mybench", wrong)
+        except InputError as error:
+            refused.append(str(error).partition(", expected one condition")[0])
+    assert refused == ["condition: found 'image,no-image'", "condition: found 'likelihood'"]
     known = rows(bench)
     samples = benchmark("mybench").dataset
     asked = {_content(sample.input[-1]): row for sample, row in zip(samples, known, strict=True)}

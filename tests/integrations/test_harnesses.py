@@ -161,6 +161,33 @@ def test_prompts_that_a_dataset_insists_on_are_recorded_with_their_rows(tmp_path
     assert [item.id for item in et.open(model.recorder.run("d").path.parent / "benchmark")] == ["7", "8"]
 
 
+def test_one_process_records_a_task(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, "m")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/requests.jsonl").write_bytes(b'{"model":"m","it')  # killed in its first line
+    recorder.add("t", recorder.request("t", "1", "Why?", ["https://example.org/1.png"]), "because")
+    other = (
+        "import sys, eyetest; from eyetest.integrations.recording import Recorder\n"
+        "recorder = Recorder(sys.argv[1], 'm')\n"
+        "request = recorder.request('t', '1', 'Why?', ())\n"
+        "try: recorder.known('t', request)\n"
+        "except eyetest.EyetestError as error: print(error)"
+    )
+    shown = subprocess.run([sys.executable, "-c", other, tmp_path], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith(f"{tmp_path / 't'} is being written by process ")
+    assert shown.stdout.count("\n") == 1
+    assert [item.question for item in et.open(recorder.run("t").path.parent / "benchmark")] == ["Why?"]
+
+
+@pytest.mark.parametrize("task", ["..", ".", "", "../t", "/t"])
+def test_a_task_is_recorded_inside_the_folder(task: str, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "r", "m")
+    recorder.add(task, recorder.request(task, "1", "Why?", [Image.new("RGB", (4, 4))]), "because")
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    (folder,) = (tmp_path / "r").iterdir()
+    assert {path.name for path in folder.iterdir()} == {"images", "lock", "requests.jsonl"}
+
+
 @pytest.mark.parametrize(
     ("module", "library", "line"),
     [

@@ -224,6 +224,12 @@ def test_refusals_are_one_line(bench: Path, checkpoint: Path, monkeypatch: pytes
     evaluator = et.Evaluator(model, bench, processor=processor)
     with pytest.raises(InputError, match="no evaluation at step 7"):
         evaluator.compare(7, 0)
+    for callback in (evaluator.for_trainer, evaluator.for_lightning):
+        with pytest.raises(InputError, match="every: found 0"):
+            callback(every=0)
+    evaluator.evaluate(3)
+    with pytest.raises(InputError, match="step 3 was evaluated already"):
+        evaluator.evaluate(3)
     next(model.parameters()).ds_id = 1  # as DeepSpeed marks weights of which a process holds a part
     with pytest.raises(InputError, match="sharded"):
         evaluator.evaluate(0)

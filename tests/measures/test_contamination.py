@@ -72,6 +72,7 @@ def test_p_is_the_share_of_all_draws_with_a_sum_as_large(held: list[list[float]]
     drawn = memorization.redrawn(table, 1, 0)._replace(sums=np.array(sums * 500), drawn=True)
     assert drawn.p == pytest.approx(by_hand, abs=0.001)
     assert drawn.mean == pytest.approx(np.mean(sums))
+    assert memorization.redrawn(table[:, :1], 100, 0, relative=True).excess == pytest.approx(0)  # no twins
 
 
 def test_a_preference_for_a_letter_is_subtracted() -> None:
@@ -132,10 +133,25 @@ def test_twins_that_are_less_plausible_need_clean_models_beside() -> None:
     rest = {row["model"]: row["p"] for row in beside.table.iter_rows(named=True)}
     assert rest["clean-0"] is None
     assert rest["leaked"] < 0.01 < rest["new"]
-    assert any("given as clean" in note for note in beside.notes)
+    assert any("given as clean" in note and "twice as certain" in note for note in beside.notes)
     for wrong in ("clean-0,clean-1", "clean-0,clean-1,nemo"):
         with pytest.raises(InputError, match="clean"):
             measure("contamination", found, clean=wrong)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03])
+def test_clean_models_with_few_answers_of_worth_are_not_found(share: float) -> None:
+    """The references give an old gold in 1 % of families; nearly all answers of all models are worth 0."""
+    rng, p = np.random.default_rng(5), list[float | None]()
+
+    def excess(share: float) -> float:
+        return memorization.redrawn((rng.random((400, 2)) < share).astype(float), 10, 0).excess
+
+    for _ in range(60):
+        known = np.array([excess(0.01) for _ in range(10)])
+        p += [memorization.calibrated(excess(share), known) for _ in range(10)]
+    assert np.mean([one is not None and one < 0.05 for one in p]) < 0.1
+    assert np.mean([one is not None and one < 0.01 for one in p]) < 0.02
 
 
 @pytest.mark.science
@@ -149,7 +165,7 @@ def test_clean_models_of_another_decidedness_are_not_found(times: float) -> None
     def excess(common: Floats, decided: float, seen: float = 0) -> float:
         logits = 0.6 * decided * (common + rng.normal(0, 0.5, common.shape))
         logits[rng.random(len(logits)) < seen, 0] += 5
-        return memorization.redrawn(special.softmax(logits, axis=1) ** 4, 10, 0).excess
+        return memorization.redrawn(special.softmax(logits, axis=1) ** 4, 10, 0, relative=True).excess
 
     for _ in range(12):
         common = rng.normal(size=(400, 4)) + np.array([0.15, 0, 0, 0])
@@ -222,6 +238,9 @@ def test_answers_in_words_count_as_letters_do() -> None:
     for row in measure("contamination", in_words(said, rows)).table.iter_rows(named=True):
         assert row == letters[row["model"]]
     assert letters["many"]["dose"] > 0.2
+    said += [row for number in range(3) for row in answers(rows, f"clean-{number}", rng, 0.4)]
+    notes = measure("contamination", results(said, rows), clean="clean-0,clean-1,clean-2").notes
+    assert "p is relative to clean-0, clean-1, clean-2, given as clean" in notes  # certainty is about likelihoods
 
 
 def test_without_words_answers_count_for_the_drop_alone() -> None:

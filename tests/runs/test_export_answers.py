@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import get_args
@@ -157,6 +158,8 @@ def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     assert "gone does not exist" in eyetest("export", tmp_path / "gone", "--to", tmp_path / "x.csv").refused()
     assert (tmp_path / "there.csv").read_text() == "mine"
     eyetest("export", run, "--to", tmp_path / "there.csv", "--overwrite").fine()
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "is a pipe" in eyetest("export", run, "--to", tmp_path / "pipe.csv", "--overwrite").refused()
     assert len(list(open_answers(tmp_path / "there.csv"))) == 3
 
 

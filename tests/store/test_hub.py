@@ -68,13 +68,23 @@ def test_a_benchmark_is_pushed_and_read(hub: StandIn, ask: Hub, tmp_path: Path) 
     assert done.stdout == "12 items, README.md, croissant.json → hf://datasets/me/bench\n"
     repo = hub.repos["me/bench"]
     assert repo.private
-    assert {*repo.files} == {".gitattributes", "README.md", "croissant.json", "data/test.parquet"}
+    assert "a new dataset is private" in done.stderr
+    repo.files["more/train.parquet"] = _shard("a")
+    assert {*repo.files} - {"more/train.parquet"} == {
+        ".gitattributes",
+        "README.md",
+        "croissant.json",
+        "data/test.parquet",
+    }
     assert hashlib.sha256(repo.files["data/test.parquet"]).hexdigest() in hub.large
     assert (
         "is already there; choose another name or add --overwrite"
         in ask("export", "b", "--to", "hf://datasets/me/bench").stderr
     )
-    assert ask("export", "b", "--to", "hf://datasets/me/bench", "--overwrite").code == 0
+    done = ask("export", "b", "--to", "hf://datasets/me/bench", "--overwrite")
+    assert (done.code, "private" in done.stderr) == (0, False)
+    assert "more/train.parquet" in repo.files, "which eyetest did not write"
+    del repo.files["more/train.parquet"]
 
     assert ask("import", "hf://datasets/me/bench", "--to", "back").code == 0
     assert [*Benchmark(tmp_path / "back")] == [*bench]
@@ -121,7 +131,7 @@ configs:
   - split: dev
     path: art/dev-*
   - split: test
-    path: ["art/test-*"]
+    path: ["art/test-*", "art/test-0*"]
 - config_name: law
   data_files: law/*.tsv
 ---
@@ -129,7 +139,7 @@ configs:
 """
     rows = pl.DataFrame({"index": ["1"], "question": ["?"], "A": ["x"], "B": ["y"], "answer": ["B"]})
     files = {"README.md": card.encode(), "load.py": b"raise SystemExit('executed')", "art/dev-0.parquet": _shard("d")}
-    files |= {"art/test-1.parquet": _shard("t2"), "art/test-0.parquet": _shard("t0", "t1")}
+    files |= {"art/test-1.PARQUET": _shard("t2"), "art/test-0.parquet": _shard("t0", "t1")}
     hub.repos["lab/exam"] = Repo(files | {"law/all.tsv": rows.write_csv(separator="\t").encode()})
     for name, ids in (
         ("lab/exam:art/test", ["t0", "t1", "t2"]),
@@ -164,6 +174,9 @@ configs:
         (Repo({}, private=True), {"HF_TOKEN": ""}, "is not on the hub, or is private: log in with"),
         (Repo({"data.csv": b""}, gated=True), {}, "is gated: accept its terms on"),
         (Repo({"x.py": b"", "x.pkl": b""}), {}, "has no data file"),
+        (Repo({"README.md": b"---\nconfigs: 5\n---\n", "x.py": b""}), {}, "has no data file"),
+        (Repo({"README.md": b"---\n5\n---\n", "a.csv": b""}), {}, "hf://datasets/lab/x: AttributeError: "),
+        (Repo({"dataset_infos.json": b"", "data/state.json": b""}), {}, "has no data file"),
         (Repo({"a.csv": b"", "b.csv": b""}), {}, "is 2 files of a.csv, b.csv; only Parquet may be in several"),
         (None, {"HF_ENDPOINT": "http://127.0.0.1:9"}, ": http://127.0.0.1:9 cannot be reached: "),
         (None, {"HF_HUB_OFFLINE": "1"}, "cannot be reached: "),
@@ -177,12 +190,24 @@ def test_what_cannot_be_read(hub: StandIn, ask: Hub, repo: Repo | None, env: dic
     assert done.stderr.startswith("error: hf://datasets/lab/x")
 
 
-def test_without_network_it_is_read_as_before(hub: StandIn, ask: Hub) -> None:
+def test_without_network_it_is_read_as_before(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
     hub.repos["lab/x"] = Repo({"data/test-00000-of-00001.parquet": _shard("a", "b")})
     assert ask("show", "hf://datasets/lab/x").code == 0
     done = ask("show", "hf://datasets/lab/x", HF_HUB_OFFLINE="1")
     assert done.code == 0
     assert "the hub cannot be reached; hf://datasets/lab/x is read as it was fetched before" in done.stderr
+    (before,) = (tmp_path / "cache").glob("hub-*/x")
+    killed = before.parent.with_name(f"{before.parent.name[:-12]}{'0' * 12}") / ".x.partial-1/content"
+    killed.mkdir(parents=True)
+    again = ask("show", "hf://datasets/lab/x", HF_HUB_OFFLINE="1")
+    assert (again.code, again.stdout, before.is_dir()) == (0, done.stdout, True), again.stderr
+    hub.repos["lab/x"].commits.append({"data/test-00000-of-00001.parquet": _shard("c")})
+    (tmp_path / "file").touch()
+    done = ask("show", "hf://datasets/lab/x", HF_HOME=str(tmp_path / "file/hf"))
+    assert (done.code, done.stderr.count("\n"), before.is_dir()) == (2, 1, True), done.stderr
+    assert "not a directory" in done.stderr
+    assert ask("show", "hf://datasets/lab/x").code == 0
+    assert len([*(tmp_path / "cache").glob("hub-*")]) == 1, "older copies are removed"
 
 
 def test_who_may_push_and_where(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
@@ -196,6 +221,16 @@ def test_who_may_push_and_where(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
         (("export", "b", "--to", "hf://datasets/me/bench/test"), {}, "names a part; push to hf://datasets/me/bench"),
         (("export", "b", "--format", "jsonl", "--to", "hf://datasets/me/bench"), {}, "the hub takes a benchmark"),
         (("import", "b", "--to", "hf://datasets/me/bench"), {}, "--to: only benchmarks are written to the hub"),
+        *(
+            ((*command, "hf://datasets/me/bench"), {}, f"{command[-1]}: only benchmarks are written to the hub")
+            for command in (
+                ("audit", "b", "--page"),
+                ("audit", "b", "--verdicts-to"),
+                ("audit", "b", "--fix"),
+                ("open", "b", "--bundle"),
+                ("report", "b", "--page", "p.html", "--figures"),
+            )
+        ),
     ):
         done = ask(*words, **env)
         assert (done.code, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eyetest.running import Estimate, Progress
     from eyetest.runs import Run
 
+_WRITTEN = ("to", "page", "figures", "bundle", "verdicts_to", "fix")  # parameters that name what is written
 _FILES = (".yaml", ".yml")
 _SECONDS_BETWEEN_LOOKS = 2.0
 _WIDTH = 100  # of a progress line, so that it covers the one before
@@ -233,9 +234,9 @@ def path_of(given: object, name: str, expected: str = "a path") -> Path:
     if isinstance(given, str | os.PathLike):
         from eyetest.store.urls import is_of_hub, local_path
 
-        if name == "to" and is_of_hub(given):
+        if name in _WRITTEN and is_of_hub(given):
             push = typed("eyetest", "export", "BENCH", "--to", "hf://datasets/OWNER/NAME")
-            raise InputError(f"{heading('to')}: only benchmarks are written to the hub: {push}")
+            raise InputError(f"{heading(name)}: only benchmarks are written to the hub: {push}")
         return local_path(given)
     kind = type(given).__name__
     is_value = given is None or isinstance(given, bool | int | float | bytes)

@@ -80,8 +80,8 @@ def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
         known = _write_exported(bench, benchmark, folder, EXPORTED)
         with observer().steps(title := f"pushing {dataset}") as step:
             step(title, 0)
-            page = push_folder(dataset, folder, f"{about}, written by eyetest", overwrite=overwrite)
-    notes = [f"a new dataset is private; {page} has the setting"]
+            page, is_new = push_folder(dataset, folder, f"{about}, written by eyetest", overwrite=overwrite)
+    notes = [f"a new dataset is private; {page} has the setting"] if is_new else []
     if not known.licence.is_known:
         notes.append(
             f"the licence is unknown: {param('format', 'card')} {param('fact', 'licence=…')}, then push again"

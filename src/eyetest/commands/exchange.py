@@ -229,6 +229,7 @@ def export_file(
     from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
+    from eyetest.store.files import refuse_special
     from eyetest.store.urls import is_of_hub
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
@@ -243,16 +244,18 @@ def export_file(
         raise InputError(f"{param('to')} is missing: which file or folder is written?")
     if tracker := tracker_of(to):
         if format is not None or not is_run(path):
-            raise InputError(f"{heading('to')}: {tracker[0]} takes a run; leave out {param('format')}")
+            wrong = f"leave out {param('format')}" if is_run(path) else f"{path} is none"
+            raise InputError(f"{heading('to')}: {tracker[0]} takes a run; {wrong}")
         return export_to_tracker(Run(path), *tracker)
     if is_of_hub(to):
         from eyetest.commands.card import push
         from eyetest.store.hub import hub_dataset
 
         if format is not None or is_run(path):
-            raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; leave out {param('format')}")
+            wrong = f"{path} is a run" if is_run(path) else f"leave out {param('format')}"
+            raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; {wrong}")
         return push(path, hub_dataset(to), overwrite=overwrite)
-    target = path_of(to, "to")
+    refuse_special(target := path_of(to, "to"))
     if isinstance(what, Run) or is_run(path):
         if format is not None:
             raise InputError(f"{heading('format')}: answers are written by the ending of {param('to')}")

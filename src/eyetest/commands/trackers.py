@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import polars as pl
 
@@ -101,6 +102,11 @@ def _tracked(run: "Run") -> tuple[list[Tracked], list[str]]:
     return [Tracked(model, own, answers[model,]) for model, own in figures.items()], notes
 
 
+def folder_of(model: str) -> str:
+    """A folder name of its own for each model: ``a%2Fb`` for a/b."""
+    return re.sub(r"^\.", "%2E", quote(model, safe=" "))
+
+
 def _put(figures: dict[str, float], name: str, value: float | None) -> None:
     if value is not None:
         figures[_NOT_IN_A_NAME.sub("_", name)] = float(value)
@@ -147,7 +153,7 @@ def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]
     )
     tensor = import_module("tensorboard.util.tensor_util")
     for one in models:
-        writer = files.EventFileWriter(str(Path(place) / _NOT_IN_A_NAME.sub("_", one.model).replace("/", "_")))
+        writer = files.EventFileWriter(str(Path(place) / folder_of(one.model)))
         values = [proto.Summary.Value(tag=name, simple_value=value) for name, value in one.figures.items()]
         tables = {
             "items": as_markdown(one.items.head(_MOST_SHOWN)),

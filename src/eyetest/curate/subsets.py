@@ -135,9 +135,8 @@ class Estimator:
         centre = (open_ * missed).sum(axis=0) / np.maximum(open_.sum(axis=0), _ROUNDING)
         spread = (open_ * (missed - centre) ** 2).sum(axis=0) * n / np.maximum(n - 1, 1)
         least = (open_ * weights**2 * curve * (1 - curve)).sum(axis=0)  # by the curves: few answers may all be alike
-        return Estimated(
-            np.clip((predicted + missed.sum(axis=0)) / whole, 0, 1), np.sqrt(np.maximum(spread, least)) / whole, n
-        )
+        errors = np.where(n > 0, np.sqrt(np.maximum(spread, least)) / whole, np.inf)
+        return Estimated(np.clip((predicted + missed.sum(axis=0)) / whole, 0, 1), errors, n)
 
 
 def _like_the_panel(panel: Floats) -> Floats:
@@ -311,7 +310,9 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
         }
     ).sort("part_score", descending=True)
     order = "models are ordered by part_score, which ranks better; full_score estimates the score on all items"
-    return rows, (order, *results.notes)
+    unscored = [model for model in values_of(results, "model") if model not in models]
+    left_out = f"{listed(unscored)}: left out, no answer to an item of the subset is scored"
+    return rows, (order, *([left_out] if unscored else []), *results.notes)
 
 
 def against_random(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from eyetest.commands.base import open_bench
-from eyetest.errors import MissingExtraError
+from eyetest.errors import InputError, MissingExtraError, short
 from eyetest.models import Images
 from eyetest.prompts import CannotApply, build
 from eyetest.prompts.conditions import read_conditions
@@ -40,7 +40,9 @@ def benchmark(path: str, condition: str = "image", rules: str = "eyetest") -> Ta
         rules: The extraction rules.
 
     """
-    opened, (how,) = open_bench(path), read_conditions(condition)
+    opened, how, *more = open_bench(path), *read_conditions(condition)
+    if more or how.method != "generate":
+        raise InputError(f"condition: found {short(condition)}, expected one condition that generates answers")
     images, samples = Images(opened.images), []
     for item in opened:
         try:

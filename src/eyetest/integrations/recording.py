@@ -1,11 +1,14 @@
 """Requests of another harness on disk, as they are answered, and as a benchmark and a run of eyetest."""
 
+import atexit
 import io
 import os
 import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,19 @@ import msgspec
 from eyetest.commands.base import path_of
 from eyetest.commands.exchange import import_file
 from eyetest.commands.options import AnyPath
-from eyetest.errors import InputError
+from eyetest.errors import InputError, system_words
 from eyetest.records import letter
 from eyetest.records.tables import failure_notice
 from eyetest.runs import Run
+from eyetest.store import replacing_file, store_of
+from eyetest.store.files import BusyError
 
-_REQUESTS, _IMAGES = "requests.jsonl", "images"
+_REQUESTS, _IMAGES, _LOCK = "requests.jsonl", "images", "lock"
 _OPTION = re.compile(r"^\s*\(?([A-Z])[.):]\)?\s+(\S.*?)\s*$", re.MULTILINE)
-_UNSAFE = re.compile(r"[^\w.+-]+")
-_PICTURE = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+_UNSAFE = re.compile(r"^$|^\.+|[^\w.+-]+")
+_IMAGE = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+_HELD = ExitStack()  # locks, until the process ends
+atexit.register(_HELD.close)
 
 
 class Recorder:
@@ -36,10 +43,7 @@ class Recorder:
 
     def known(self, task: str, request: Mapping[str, Any]) -> Any:
         """The stored reply to a request, or None; the same request again is its next sample."""
-        if task not in self._replies:
-            stored = self._stored(task)
-            self._replies[task] = {row["request"]: row["reply"] for row in stored if row["model"] == self.model}
-        reply = self._replies[task].get(request["request"])
+        reply = self._known(task).get(request["request"])
         return None if isinstance(reply, str) and failure_notice(reply) else reply
 
     def request(
@@ -62,13 +66,12 @@ class Recorder:
 
     def add(self, task: str, request: Mapping[str, Any], reply: Any) -> None:
         """Store a reply; it is on disk when this returns."""
-        folder = self._folder(task)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _REQUESTS).open("ab") as file:
+        known = self._known(task)
+        with (self._folder(task) / _REQUESTS).open("ab") as file:
             file.write(msgspec.json.encode({**request, "reply": reply}) + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        self._replies.setdefault(task, {})[request["request"]] = reply
+        known[request["request"]] = reply
 
     def run(self, task: str) -> Run:
         """What was recorded of a task as a benchmark and a run beside it, for every command of eyetest."""
@@ -94,19 +97,28 @@ class Recorder:
     def _folder(self, task: str) -> Path:
         return self.to / _UNSAFE.sub("_", task)
 
-    def _stored(self, task: str) -> list[dict[str, Any]]:
-        """The stored requests; a last line that a kill has cut off is left out."""
+    def _known(self, task: str) -> dict[str, Any]:
+        """The stored reply to each request of a task, which no other process can record from now on."""
+        if task not in self._replies:
+            _claim(self._folder(task).absolute())
+            rows = self._stored(task, cut=True)
+            self._replies[task] = {row["request"]: row["reply"] for row in rows if row["model"] == self.model}
+        return self._replies[task]
+
+    def _stored(self, task: str, *, cut: bool = False) -> list[dict[str, Any]]:
+        """The stored requests without a last line that a kill has cut off; ``cut``: remove it from the file."""
         path = self._folder(task) / _REQUESTS
-        whole = path.read_bytes().rpartition(b"\n")[0] if path.exists() else b""
-        if whole and path.stat().st_size > len(whole) + 1:
-            os.truncate(path, len(whole) + 1)
-        return [msgspec.json.decode(line) for line in whole.splitlines()]
+        data = path.read_bytes() if path.exists() else b""
+        end = data.rfind(b"\n") + 1
+        if cut and end < len(data):
+            os.truncate(path, end)
+        return [msgspec.json.decode(line) for line in data[:end].splitlines()]
 
     def _image(self, task: str, image: Any) -> str:
-        """The file of an image among the task's; empty for a video or a sound."""
+        """The file of an image among the task's; empty for a video, a sound or a url."""
         if isinstance(image, str | Path):
             path = Path(image)
-            if path.suffix.lower() not in _PICTURE:
+            if path.suffix.lower() not in _IMAGE or not os.path.isfile(path):  # noqa: PTH113 (a long url is no error)
                 return ""
             data, ending = path.read_bytes(), path.suffix.lower()
         elif hasattr(image, "save") and hasattr(image, "tobytes"):
@@ -117,9 +129,21 @@ class Recorder:
             return ""
         kept = self._folder(task) / _IMAGES / (sha256(data).hexdigest() + ending)
         if not kept.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(data)
+            with replacing_file(kept) as path:
+                path.write_bytes(data)
         return kept.name
+
+
+@cache
+def _claim(folder: Path) -> None:
+    """Lock a folder until this process ends; another process that records there is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _HELD.enter_context(store_of(folder).lock(folder / _LOCK))
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {system_words(error)}") from None
+    except BusyError as error:
+        raise InputError(f"{folder} {error}") from None
 
 
 def _item(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,8 @@ class Evaluator:
 
     def evaluate(self, step: int) -> list[Evaluation]:
         """Evaluate the network as it is now: one result for each condition."""
+        if any(row.step == step for row in self.history):
+            raise InputError(f"step {step} was evaluated already; name each evaluation by a step of its own")
         began, modes = perf_counter(), [(part, part.training) for part in self._network.modules()]
         before = self.history[-1].step if self.history else None
         self._network.eval()
@@ -209,7 +211,7 @@ class Evaluator:
             if state.global_step % every == 0 and state.is_world_process_zero:
                 state.log_history.append({"step": state.global_step, **_logged(self.evaluate(state.global_step))})
 
-        return _callback("transformers", "TrainerCallback", on_step_end)
+        return _callback("transformers", "TrainerCallback", on_step_end, every)
 
     def for_lightning(self, every: int) -> Any:
         """A callback for a Lightning Trainer; results also go to its loggers."""
@@ -221,11 +223,13 @@ class Evaluator:
                 for logger in trainer.loggers:
                     logger.log_metrics(logged, step=step)
 
-        return _callback("lightning.pytorch", "Callback", on_train_batch_end)
+        return _callback("lightning.pytorch", "Callback", on_train_batch_end, every)
 
 
-def _callback(library: str, base: str, hook: Callable[..., None]) -> Any:
+def _callback(library: str, base: str, hook: Callable[..., None], every: int) -> Any:
     """A library's callback with one hook, in the main process."""
+    if every < 1:
+        raise InputError(f"every: found {every}, expected a number of steps, 1 or more")
     try:
         kind = getattr(import_module(library), base)
     except ImportError:

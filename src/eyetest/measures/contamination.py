@@ -24,6 +24,7 @@ _EVIDENCE = {"no-image likelihoods": (4, 4), "no-image answers": (4, 1), "answer
 """What a test rests on, the most powerful first. Powers: to which the strength of a gold is raised, because the few
 that are remembered then outweigh many small preferences, and of its probability in the mean of the statistic.
 """
+_LIKELIHOODS = next(iter(_EVIDENCE))
 _DETECTABLE = {"detectable": memorization.REMEMBERED, "detectable_half": memorization.HALF}
 _FEWEST_CLEAN = 3
 _SHAPE = {"held": pl.Float64, "chance": pl.Float64, "evidence": pl.String}
@@ -55,7 +56,7 @@ def contamination(results: Results, settings: Settings) -> Measured:
     table = table_of(rows, p=pl.Float64, **dict.fromkeys(_DETECTABLE, pl.Float64)).drop("excess").sort(keys)
     if table.get_column("fresh").null_count() == len(table):
         table = table.drop("fresh", "^fresh_drop.*$")
-    if next(iter(_EVIDENCE)) not in {row["evidence"] for row in rows}:
+    if _LIKELIHOODS not in {row["evidence"] for row in rows}:
         ask = "--condition no-image+first-token, where a model gives likelihoods"
         notes.append(f"answers show less than likelihoods without the image: {ask}")
     return Measured(with_adjusted(table, around), tuple(notes))
@@ -84,7 +85,9 @@ def _calibrate(
         row["p"] = memorization.calibrated(row["excess"], np.array(like)) if enough else None
         if row["p"] is None or row["p"] >= (1 - level) / 2:
             row["dose_low"] = None if row["dose"] is None else 0.0
-    yield f"p is relative to {listed(clean)}, given as clean; checked for models up to twice as certain as these"
+    certain = any(row["evidence"] == _LIKELIHOODS for row in rows)
+    checked = "; by likelihoods, checked for models up to twice as certain as these" if certain else ""
+    yield f"p is relative to {listed(clean)}, given as clean{checked}"
 
 
 def _answers(results: Results, by: Sequence[str]) -> pl.LazyFrame:
@@ -135,7 +138,7 @@ def _weighed(results: Results, series: Sequence[str], by: Sequence[str]) -> pl.D
             found.append(part.with_columns(pl.Series("held", shares.sum(axis=1)), chance=1 / pl.col("options")))
         if found:
             break
-    kind = pl.lit("no-image likelihoods").alias("evidence")
+    kind = pl.lit(_LIKELIHOODS).alias("evidence")
     schema = {**dict.fromkeys((*series, "item"), pl.String), "first": pl.Boolean, **_SHAPE}
     if not found:
         return pl.DataFrame(schema=schema)
@@ -225,7 +228,7 @@ def _test(members: pl.DataFrame | None, settings: Settings) -> dict[str, Any]:
     for row, own in zip(values, lists, strict=True):
         row[: len(own)] = own
     (power, raised), sizes = _EVIDENCE[kind], (~np.isnan(values)).sum(axis=1).astype(float)
-    null = memorization.redrawn(values**power, settings.resamples, settings.seed)
+    null = memorization.redrawn(values**power, settings.resamples, settings.seed, relative=kind == _LIKELIHOODS)
     chances = families.get_column("chance").fill_null(0.5).clip(upper_bound=0.5).to_numpy()
     row = {"evidence": kind, "p": null.p, **memorization.dose(values, chances, settings.level, null.p).named("dose")}
     row |= {name: memorization.detectable(null, sizes, share**raised) for name, share in _DETECTABLE.items()}

@@ -26,6 +26,9 @@ _WORD = r"[\w][\w.\-]*"
 _DATASET = re.compile(rf"datasets/({_WORD}/{_WORD})(?:@({_WORD}))?(?::([^/:@\s]+))?(?:/({_WORD}))?/?", re.ASCII)
 _EXPECTED = "expected hf://datasets/OWNER/NAME, followed by :CONFIG or /SPLIT where there are several"
 _PARQUET, _TABLES = ".parquet", (".tsv", ".csv", ".jsonl", ".json", ".xlsx")
+_METADATA = {
+    "config.json", "croissant.json", "dataset_dict.json", "dataset_info.json", "dataset_infos.json", "state.json",
+}  # fmt: skip
 _SHARD = re.compile(r"data/(\w+(?:\.\w+)*)-\d{5}-of-\d{5}.*")
 _SPLITS = {
     word: split
@@ -82,15 +85,15 @@ def fetch_dataset(dataset: HubDataset, root: Path) -> Path:
                         ending = PurePosixPath(name).suffix.lower()
                         label = f"{target.name}{ending}" if ending != _PARQUET else f"{number:05}{ending}"
                         _link(got / name, new / label)
+        for older in root.glob(f"{_key(dataset)}-*"):
+            if older != folder:
+                shutil.rmtree(older, ignore_errors=True)
     except Unreachable:
-        before = sorted(root.glob(f"{_key(dataset)}-*/*"), key=lambda path: path.stat().st_mtime_ns)
-        if not before:
+        whole = (path for path in root.glob(f"{_key(dataset)}-*/*") if path.name[0] != ".")  # not of a killed fetch
+        if not (before := sorted(whole, key=lambda path: path.stat().st_mtime_ns)):
             raise
         target = before[-1]
         warnings.warn(f"the hub cannot be reached; {dataset} is read as it was fetched before", stacklevel=2)
-    for older in root.glob(f"{_key(dataset)}-*"):
-        if older != target.parent:
-            shutil.rmtree(older, ignore_errors=True)
     name_folder(str(target), str(dataset))
     files = sorted(target.iterdir())
     if files[0].suffix == _PARQUET:
@@ -99,8 +102,8 @@ def fetch_dataset(dataset: HubDataset, root: Path) -> Path:
     return files[0]
 
 
-def push_folder(dataset: HubDataset, folder: Path, message: str, *, overwrite: bool) -> str:
-    """Push the files of a folder in one commit; a new repository is private. Gives the address of its page."""
+def push_folder(dataset: HubDataset, folder: Path, message: str, *, overwrite: bool) -> tuple[str, bool]:
+    """Push the files of a folder in one commit; the address of the page, and whether it is new, which is private."""
     if dataset != HubDataset(dataset.repo):
         raise InputError(f"{dataset} names a part; push to hf://datasets/{dataset.repo}")
     with _reaching(dataset) as hub:
@@ -111,9 +114,8 @@ def push_folder(dataset: HubDataset, folder: Path, message: str, *, overwrite: b
             raise InputError(f"{dataset} is already there; choose another name or add {param('overwrite', True)}")
         if not exists:
             api.create_repo(dataset.repo, repo_type="dataset", private=True)
-        sent = {"folder_path": folder, "commit_message": message, "delete_patterns": ["*.parquet"]}
-        api.upload_folder(repo_id=dataset.repo, repo_type="dataset", **sent)
-        return f"{hub.constants.ENDPOINT}/datasets/{dataset.repo}"
+        api.upload_folder(repo_id=dataset.repo, repo_type="dataset", folder_path=folder, commit_message=message)
+        return f"{hub.constants.ENDPOINT}/datasets/{dataset.repo}", not exists
 
 
 class Unreachable(EyetestError):  # noqa: N818 (it says what it is)
@@ -122,7 +124,7 @@ class Unreachable(EyetestError):  # noqa: N818 (it says what it is)
 
 @contextmanager
 def _reaching(dataset: HubDataset) -> Iterator[Any]:
-    """The library, quiet; its errors become one line."""
+    """The library, quiet; its errors become one line, and those of this disk stay as they are."""
     if find_spec("huggingface_hub") is None:
         needed = "needs huggingface_hub, which is not installed: pip install 'eyetest[hub]'"
         raise MissingExtraError(f"hf:// {needed}")
@@ -148,7 +150,9 @@ def _reaching(dataset: HubDataset) -> Iterator[Any]:
             hub.utils.enable_progress_bars()
 
 
-def _in_a_line(error: Exception, dataset: HubDataset, hub: Any, endpoint: str) -> EyetestError:
+def _in_a_line(error: Exception, dataset: HubDataset, hub: Any, endpoint: str) -> BaseException:
+    if isinstance(error, hub.errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # why it asked the cache instead of the hub
     log_in = "log in with `hf auth login` or set HF_TOKEN"
     lines = {
         hub.errors.GatedRepoError: f"is gated: accept its terms on {endpoint}/datasets/{dataset.repo}, then {log_in}",
@@ -165,7 +169,12 @@ def _in_a_line(error: Exception, dataset: HubDataset, hub: Any, endpoint: str) -
         return InputError(f"{dataset}: your token may not do this ({status}); {log_in}")
     if status:
         return InputError(f"{dataset}: the hub answers with {status}: {redact(first_line(error))}")
-    return Unreachable(f"{dataset}: {endpoint} cannot be reached: {redact(first_line(error))}")
+    is_network = any(kind.__name__ == "TransportError" for kind in type(error).__mro__)  # of httpx, in any version
+    if is_network or isinstance(error, ConnectionError | TimeoutError):
+        return Unreachable(f"{dataset}: {endpoint} cannot be reached: {redact(first_line(error))}")
+    if isinstance(error, OSError) and error.errno:
+        return error
+    return InputError(f"{dataset}: {type(error).__name__}: {redact(first_line(error))}")
 
 
 def _choose(dataset: HubDataset, about: Any) -> list[str]:
@@ -173,11 +182,12 @@ def _choose(dataset: HubDataset, about: Any) -> list[str]:
     names = [one.rfilename for one in about.siblings or ()]
     names = sorted(name for name in names if all(map(is_plain_name, name.split("/"))))
     card = about.card_data.to_dict() if about.card_data else {}
-    stated = [one for one in card.get("configs") or () if isinstance(one, dict)]
+    listing = card.get("configs")
+    stated = [one for one in listing if isinstance(one, dict)] if isinstance(listing, list) else []
     configs = {str(one.get("config_name", "default")): _splits(one, names) for one in stated}
     splits = _pick(dataset, "config", configs or {"default": _splits({}, names)})
     chosen = _pick(dataset, "split", splits)
-    if parquet := [name for name in chosen if name.endswith(_PARQUET)]:
+    if parquet := [name for name in chosen if name.lower().endswith(_PARQUET)]:
         return parquet
     if len(chosen) != 1:
         raise InputError(f"{dataset} is {len(chosen):,} files of {listed(chosen)}; only Parquet may be in several")
@@ -204,7 +214,8 @@ def _splits(config: dict[str, Any], names: Sequence[str]) -> dict[str, list[str]
     """The data files of each split of a config, as the card states them or as datasets infers them from names."""
     data = [name for name in names if PurePosixPath(name).suffix.lower() in (_PARQUET, *_TABLES)]
     folder = str(config.get("data_dir") or "").strip("/")
-    within = [name for name in data if not folder or name.startswith(f"{folder}/")]
+    usual = [name for name in data if PurePosixPath(name).name.lower() not in _METADATA]
+    within = [name for name in usual if not folder or name.startswith(f"{folder}/")]
     given = config.get("data_files")
     found: dict[str, list[str]] = {}
     if given is None:
@@ -215,8 +226,9 @@ def _splits(config: dict[str, Any], names: Sequence[str]) -> dict[str, list[str]
         split, paths = (entry.get("split"), entry.get("path")) if isinstance(entry, dict) else ("train", entry)
         for path in paths if isinstance(paths, list) else [paths]:
             pattern = _pattern(f"{folder}/{path}" if folder else str(path))
-            found.setdefault(str(split), []).extend(name for name in data if pattern.fullmatch(name))
-    return {split: files for split, files in found.items() if files}
+            among = data if PurePosixPath(str(path)).name in _METADATA else usual
+            found.setdefault(str(split), []).extend(name for name in among if pattern.fullmatch(name))
+    return {split: list(dict.fromkeys(files)) for split, files in found.items() if files}
 
 
 def _split_of(name: str) -> str:

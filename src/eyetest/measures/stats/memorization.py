@@ -44,7 +44,7 @@ class Redrawn(NamedTuple):
     observed: float
     sums: Floats
     mean: float  # of all sums
-    usual: float  # value of a twin, without the largest
+    usual: float  # value of a twin, without the largest; 1 unless sums are relative to it
     drawn: bool  # whether sums are draws, or else all there are
 
     @property
@@ -54,33 +54,36 @@ class Redrawn(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """The sum above its mean, as a multiple of what twins usually have, which is more for a model that is more
-        decided about everything; its root, with its sign, because few families make most of it.
+        """The sum above its mean, as a multiple of ``usual``; its root, with its sign, because few families make most
+        of it.
         """
         above = (self.observed - self.mean) / self.usual
         return float(np.sign(above) * np.sqrt(abs(above)))
 
 
-def redrawn(held: Floats, draws: int, seed: int) -> Redrawn:
-    """The randomisation test: if the model does not know it, each member of a family may be its original."""
+def redrawn(held: Floats, draws: int, seed: int, *, relative: bool = False) -> Redrawn:
+    """The randomisation test: if the model does not know it, each member of a family may be its original.
+    ``relative``: the excess is a multiple of what twins usually have, which is more for a model that is more decided
+    about everything; for likelihoods, since most answers are worth 0.
+    """
     values, sizes = np.nan_to_num(held), (~np.isnan(held)).sum(axis=1)
     means = values.sum(axis=1) / sizes
     varied = (np.nanmax(held, axis=1) - np.nanmin(held, axis=1)) > _ROUNDING
     rows, counts, constant = values[varied], sizes[varied], float(values[~varied, 0].sum())
     observed, mean = float(values[:, 0].sum()), float(means.sum())
     twins = np.sort(held[:, 1:][~np.isnan(held[:, 1:])])
-    usual = float(twins[: max(1, int(_USUAL * len(twins)))].mean()) or 1.0
+    usual = float(twins[: max(1, int(_USUAL * len(twins)))].mean()) if relative and len(twins) else 0.0
     if np.log2(counts).sum() <= np.log2(draws):
         every = np.array([constant])
         for own, count in zip(rows, counts, strict=True):
             every = np.add.outer(every, own[:count]).ravel()
-        return Redrawn(observed, every, mean, usual, drawn=False)
+        return Redrawn(observed, every, mean, usual or 1.0, drawn=False)
     rng, sums = np.random.default_rng(seed), []
     at_once = max(1, _CELLS_AT_ONCE // len(rows))
     for start in range(0, draws, at_once):
         drawn = (rng.random((min(at_once, draws - start), len(rows))) * counts).astype(int)
         sums.append(rows[np.arange(len(rows)), drawn].sum(axis=1) + constant)
-    return Redrawn(observed, np.concatenate(sums), mean, usual, drawn=True)
+    return Redrawn(observed, np.concatenate(sums), mean, usual or 1.0, drawn=True)
 
 
 def calibrated(excess: float, clean: Floats) -> float | None:

@@ -202,20 +202,27 @@ def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, e
     assert space["FIGURE"].draw(pl.DataFrame({"group": ["a"], "items": [2]})).to_dict()
 
 
-def test_a_letter_names_items_and_a_command_that_finds_them_again(tmp_path: Path) -> None:
+def test_a_report_for_maintainers_names_items_and_a_command_that_finds_them_again(tmp_path: Path) -> None:
     sound = {"options": ["nail", "bolt", "nut"], "answer": "A"}
     rows: list[dict[str, Any]] = [{"id": f"q{n}", "question": f"What is in box {n}?", **sound} for n in range(6)]
-    rows[4]["options"] = ["nail", "nut", "nut"]
+    rows[4] |= {"id": "q`4", "options": ["nail", "nut", "nut"]}
     (tmp_path / "boxes.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    et.import_file(tmp_path / "boxes.jsonl", to=tmp_path / "boxes")
-    et.report(tmp_path / "boxes", issue=True, page=tmp_path / "issue.md")
-    letter = (tmp_path / "issue.md").read_text()
-    assert "`q4`" in letter
-    assert "nail" not in letter
-    assert "What is in" not in letter
-    [command] = re.findall(r"^\$ eyetest (.*)$", letter, re.MULTILINE)
-    found = et.audit(tmp_path / "boxes", probe=shlex.split(command)[-1])
-    assert any("q4" in finding.items for finding in found.findings)
+    et.report(tmp_path / "boxes.jsonl", issue=True, page=tmp_path / "issue.md")
+    text = (tmp_path / "issue.md").read_text()
+    assert r"q\`4" in text
+    assert "nail" not in text
+    assert "What is in" not in text
+    [command] = re.findall(r"^\$ eyetest (.*)$", text, re.MULTILINE)
+    words = shlex.split(command)
+    assert words[:2] == ["audit", str(tmp_path / "boxes.jsonl")]
+    found = et.audit(words[1], probe=words[-1])
+    assert any("q`4" in finding.items for finding in found.findings)
+    extra: Any
+    for extra in ({"figures": "figs"}, {"paper": "lime"}, {"links": "http://127.0.0.1:8765/"}, {"model": "A"}):
+        with pytest.raises(InputError, match=f"about a benchmark alone; leave out .*{next(iter(extra))}"):
+            et.report(tmp_path / "boxes.jsonl", issue=True, page=tmp_path / "none.md", **extra)
+    with pytest.raises(InputError, match="about one benchmark, found 2"):
+        et.report(tmp_path / "boxes.jsonl", tmp_path / "boxes.jsonl", issue=True, page=tmp_path / "none.md")
     rows[4]["options"] = ["nail", "bolt", "nut"]
     even = [row | {"answer": "ABC"[n % 3]} for n, row in enumerate(rows)]
     (tmp_path / "sound.jsonl").write_text("\n".join(map(json.dumps, even)))

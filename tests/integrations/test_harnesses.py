@@ -13,7 +13,7 @@ from PIL import Image
 import eyetest as et
 from eyetest.errors import MissingExtraError
 from eyetest.integrations.recording import Recorder
-from eyetest.integrations.vlmevalkit import EyetestModel
+from eyetest.integrations.vlmevalkit import EyetestVLM
 from tests.integrations.harnesses import reply
 
 ROOT = Path(__file__).parents[2]
@@ -154,7 +154,7 @@ def test_prompts_that_a_dataset_insists_on_are_recorded_with_their_rows(tmp_path
         def generate(self, message: Any, dataset: str) -> str:
             return "C"
 
-    data, model = Data(), EyetestModel(Inner, to=tmp_path)
+    data, model = Data(), EyetestVLM(Inner, to=tmp_path)
     model.set_dump_image(data.dump_image)
     for index in (7, 8):  # the same prompt of two rows
         assert model.generate(data.build_prompt({"index": index, "question": LISTED, "answer": "C"}), "d") == "C"

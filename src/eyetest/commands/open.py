@@ -67,6 +67,7 @@ def browse(
         to = path_of(bundle, "bundle")
         items = write_bundle(collection, to, golds=not no_golds, overwrite=overwrite)
         return Written(f"{counted(items, 'item')} → {to / INDEX}", {"items": items, "page": str(to / INDEX)})
+    app = make_app(collection, front, paths)
     for line in collection.notes:
         observer().note(line)
     taken, url = listen(host, port)
@@ -75,5 +76,5 @@ def browse(
     observer().note(f"serving {front.public or url}/ until Ctrl-C")
     if browser:
         webbrowser.open(f"{front.public or url}/")
-    server_of(make_app(collection, front, paths), proxies).run(sockets=[taken])
+    server_of(app, proxies).run(sockets=[taken])
     return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
 from eyetest.commands.audit import AuditResult, page_places, write_page
-from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, several
+from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, place_of, several
 from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import (
@@ -27,7 +27,7 @@ from eyetest.commands.options import (
     panel,
 )
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, heading, listed, short, typed
+from eyetest.errors import InputError, counted, heading, listed, param, short, typed
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -81,7 +81,7 @@ def report(
         paper: Tables and figures of a paper instead: lime, mmmu-pro, mmstar, reform-eval, or a YAML file.
         gallery: Removed items to show; 0 for none.
         links: Where numbers lead: the address that eyetest open serves, or its bundle.
-        issue: Write a letter to the benchmark's maintainers instead, as Markdown: findings, ids, commands.
+        issue: Write a report for the benchmark's maintainers instead, as Markdown: findings, ids, commands.
         by: Tags that say what items ask for, or model.PROPERTY for groups of models; repeatable.
         external: CSV with a score of each model from elsewhere: model,score.
         setting: Which benchmark is the source of linked settings: original=BENCHMARK.
@@ -116,7 +116,13 @@ def report(
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
     if issue:
-        return _write_issue(open_bench(things[0]), file, overwrite=overwrite)
+        return _write_issue(
+            things,
+            file,
+            {"figures": figures, "paper": paper, "links": links, "by": by, "external": external}
+            | {"setting": setting, "where": where, "models": models, "model": model},
+            overwrite=overwrite,
+        )
     if isinstance(audit := things[0], AuditResult):
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
@@ -177,12 +183,23 @@ def report(
     )
 
 
-def _write_issue(benchmark: "Benchmark", file: Path, *, overwrite: bool) -> "ReportResult":
-    """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark."""
+def _write_issue(
+    things: Sequence[Any], file: Path, refused: Mapping[str, object], *, overwrite: bool
+) -> "ReportResult":
+    """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark.
+
+    ``refused``: options that are not for it.
+    """
     from eyetest.commands.audit import audit
+    from eyetest.pages.page import escape_markdown
     from eyetest.store import replacing_file
     from eyetest.version import __version__
 
+    if wrong := [name for name, value in refused.items() if value]:
+        raise InputError(f"{param('issue', True)} is about a benchmark alone; leave out {param(wrong[0])}")
+    if len(things) > 1:
+        raise InputError(f"{param('issue', True)} is about one benchmark, found {len(things)}")
+    benchmark = open_bench(things[0])
     manifest, words = benchmark.manifest, {"bad": "broken", "suspect": "suspicious"}
     findings = [found for found in audit(benchmark).findings if found.severity in words and found.items]
     items = len({item for found in findings for item in found.items})
@@ -196,12 +213,14 @@ def _write_issue(benchmark: "Benchmark", file: Path, *, overwrite: bool) -> "Rep
         "the points below. Each can be checked by opening the items; some may be intended.",
     ]
     for found in findings:
-        ids = ", ".join(f"`{item}`" for item in found.items[:_ISSUE_IDS])
+        ids = ", ".join(
+            f"`{item}`" if item.isprintable() and "`" not in item else escape_markdown(item)
+            for item in found.items[:_ISSUE_IDS]
+        )
         more = f" and {len(found.items) - _ISSUE_IDS:,} more" if len(found.items) > _ISSUE_IDS else ""
         lines += [f"## {found.title}", f"Severity: {words[found.severity]}. Items: {ids}{more}."]
-    again = typed(
-        "eyetest", "audit", str(benchmark.path), "--probe", ",".join(dict.fromkeys(f.probe for f in findings))
-    )
+    probes = ",".join(dict.fromkeys(found.probe for found in findings))
+    again = typed("eyetest", "audit", place_of(things[0], benchmark), "--probe", probes)
     version = f"eyetest {__version__}, fingerprint of the items {manifest.fingerprint[:16]}"
     lines += ["## To reproduce", f"```console\n$ {again}\n```", f"({version})"]
     with replacing_file(file, overwrite=overwrite) as temporary:

@@ -80,6 +80,7 @@ def review(
     folder = path_of(to, "to") if to is not None else None
     opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
     project, note = opened.project, observer().note
+    app = make_review_app(opened.collection, project, front)
     for line in opened.collection.notes:
         note(line)
     if address == _NOT_SERVED:
@@ -101,11 +102,13 @@ def review(
     note(f"invite others: {typed('eyetest', 'review', 'invite', 'NAME', '--on', project.folder)}")
     if host == HOST and not public:
         note(f"only this machine can open it; {param('address', 'HOST:PORT')} lets others in")
+    if public and not proxies:
+        note(f"all callers share one limit of calls and invalid links; {param('proxy', 'IP')} tells them apart")
     for line in project.progress().stuck:
         note(line)
     if browser:
         webbrowser.open(link)
-    server_of(make_review_app(opened.collection, project, front), proxies).run(sockets=[taken])
+    server_of(app, proxies).run(sockets=[taken])
     return None
 
 

@@ -1,6 +1,6 @@
 """VLMEvalKit: a wrapper of its models, local ones and APIs, that records every request.
 
-``supported_VLM["gpt-4o"] = partial(EyetestModel, inner=partial(GPT4V, …), to="recorded")``; it needs nothing but the
+``supported_VLM["gpt-4o"] = partial(EyetestVLM, inner=partial(GPT4V, …), to="recorded")``; it needs nothing but the
 model, since VLMEvalKit asks of models only the methods below.
 """
 
@@ -15,7 +15,7 @@ from eyetest.commands.options import AnyPath
 from eyetest.integrations.recording import Recorder
 
 
-class EyetestModel:
+class EyetestVLM:
     """A ``BaseModel`` or ``BaseAPI`` of VLMEvalKit, with every request and reply on disk."""
 
     def __init__(self, inner: Any, to: AnyPath, *, name: str = "") -> None:

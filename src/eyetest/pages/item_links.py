@@ -228,10 +228,10 @@ def read_web_address(text: str, option: str, expected: str) -> str:
     """An http(s) address without a query, a user or a trailing slash."""
     try:
         parts = urlsplit(text)
-        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isascii()
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         is_address = False
-    if not is_address or parts.query or parts.fragment or parts.username is not None:
+    if not is_address or not re.fullmatch(r"[!-~]+", text) or set(text) & set("?#") or parts.username is not None:
         raise InputError(f"{heading(option)}: found {short(text)}, expected {expected}")
     return text.rstrip("/")
 

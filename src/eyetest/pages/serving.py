@@ -17,6 +17,7 @@ from eyetest.pages.item_links import HOST, PORT, read_web_address
 
 LONGEST_ADDRESS = 64 * 2**10  # bytes: a link may name some thousand items
 _WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
+_DEFAULT_PORTS = {"http": 80, "https": 443}  # browsers leave them out
 _PLAIN_PATH = re.compile(r"(/[\w~-][\w.~-]*)*", re.ASCII)
 
 
@@ -34,7 +35,12 @@ class Front(NamedTuple):
     @property
     def origin(self) -> str:
         """What browsers state as the origin of pages at the public address."""
-        return self.public[: len(self.public) - len(self.root) + 1].lower()
+        parts = urlsplit(self.public)
+        if not parts.hostname:
+            return ""
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+        return f"{parts.scheme}://{host}{port}"
 
 
 LOCAL = Front()

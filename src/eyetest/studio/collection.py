@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, floor, log10
+from itertools import pairwise
+from math import ceil, floor, inf, log10
 from pathlib import Path
+from sys import float_info
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -442,18 +444,22 @@ def _as_numbers(words: pl.Series) -> pl.Series:
 
 def _bins(words: pl.Series) -> pl.Series | None:
     """Numbers as the bins that hold them (``0..<10``: round bounds, disjoint, the last with its end), in order; None
-    where some word is not a number.
+    where some word is not a number, or they are too close together or too far apart.
     """
     numbers = _as_numbers(words)
     if not numbers.dtype.is_float() or not numbers.is_finite().all():
         return None
     least, most = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
     width = (most - least) / _BINS
+    if not float_info.min <= width < inf:
+        return None
     unit = 10.0 ** floor(log10(width))
     step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= width)
     first = floor(least / step)
     last = max(first + 1, ceil(most / step))
-    labels = [f"{at * step:.12g}..{'' if at + 1 == last else '<'}{(at + 1) * step:.12g}" for at in range(first, last)]
-    edges = [float(f"{at * step:.12g}") for at in range(first + 1, last)]
-    bins = np.searchsorted(edges, numbers.to_numpy(), side="right")
+    bounds = [f"{at * step:.12g}" for at in range(first, last + 1)]
+    if len(set(bounds)) < len(bounds):
+        return None
+    labels = [f"{low}..<{high}" for low, high in pairwise(bounds[:-1])] + [f"{bounds[-2]}..{bounds[-1]}"]
+    bins = np.searchsorted([float(bound) for bound in bounds[1:-1]], numbers.to_numpy(), side="right")
     return pl.Series("value", [labels[at] for at in bins], pl.Enum(labels))

@@ -44,6 +44,15 @@ class Judged(NamedTuple):
     path: str = ""
 
 
+class _Refined(msgspec.Struct, frozen=True):
+    fingerprint: str = ""
+    path: str = ""
+
+
+class _Refinement(msgspec.Struct, frozen=True):
+    benchmark: _Refined = _Refined()
+
+
 class Sources(NamedTuple):
     """All opened places: benchmarks, runs with theirs, and judgements."""
 
@@ -109,11 +118,10 @@ def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
 
 
 def _refinement(place: Path) -> Judged:
-    about = read_json(place / ABOUT, dict[str, dict[str, Any] | Any], "run eyetest refine again").get("benchmark", {})
+    about = read_json(place / ABOUT, _Refinement, "run eyetest refine again").benchmark
     if not (place / VERDICTS).is_file():
         raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
-    fingerprint, path = (str(about.get(name, "")) for name in ("fingerprint", "path"))
-    return Judged(fingerprint, read_verdict_table(place / VERDICTS), path=path)
+    return Judged(about.fingerprint, read_verdict_table(place / VERDICTS), path=about.path)
 
 
 def _audit(place: Path) -> Judged | None:

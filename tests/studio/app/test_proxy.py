@@ -40,6 +40,7 @@ def test_a_review_stays_under_the_prefix(kind: str, tmp_path: Path, nursery: Nur
         wait_for(port)
         assert _get(f"{address}/healthz") == "ok\n"
         until(lambda: "/enter/" in server.stderr, "the link")
+        until(lambda: "--proxy IP tells them apart" in server.stderr, "the note on limits")
         (link,) = re.findall(r"http://\S+/enter/\S+", server.stderr)
         assert link.startswith(f"{address}/enter/")
         ann = browser.visitor()
@@ -105,6 +106,20 @@ def test_what_a_proxy_states(collection: Collection, make_project: MakeProject, 
     assert project.logged(1)[0].address == ("203.0.113.9" if believed else "127.0.0.1")
 
 
+@pytest.mark.parametrize(
+    ("public", "origin"),
+    [
+        ("", ""),
+        ("https://Lab.example:443/eyes", "https://lab.example"),
+        ("http://lab.example:80", "http://lab.example"),
+        ("http://lab.example:443", "http://lab.example:443"),
+        ("https://[2001:DB8::1]:443/eyes", "https://[2001:db8::1]"),
+    ],
+)
+def test_browsers_leave_out_default_ports(public: str, origin: str) -> None:
+    assert Front(public=public).origin == origin
+
+
 def test_a_public_address(collection: Collection, make_project: MakeProject) -> None:
     """Its name, origin and scheme count without any header of the proxy; those of others do not."""
     project = make_project(IDS)
@@ -128,6 +143,10 @@ def test_a_public_address(collection: Collection, make_project: MakeProject) -> 
         ("--public=lab.example/eyes", "--public: found 'lab.example/eyes', expected http or https, a host"),
         ("--public=https://lab.example/a/../b", "expected http or https, a host and a plain path"),
         ("--public=https://ann:key@lab.example", "expected http or https, a host"),
+        ("--public=https://lab.example/?", "expected http or https, a host"),
+        ("--public=https://lab.example/#", "expected http or https, a host"),
+        ("--public= https://lab.example/\n", "expected http or https, a host"),
+        ("--public=https://lab.example/image/a", "expected a path that does not begin with /image, which is a page"),
         ("--proxy=*", "--proxy: found '*', expected an address or network, such as 10.0.0.7 or 10.0.0.0/24"),
     ],
 )

@@ -168,6 +168,23 @@ def test_many_numbers_in_a_tag_are_counted_in_disjoint_bins_that_add_up(tmp_path
         collection.view(parse_query("tag.size=large"))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [10**15 + number for number in range(100)],
+        [f"1.{'0' * number}" for number in range(1, 100)],
+        [f"{number / 30}e308" for number in range(-50, 51)],
+        [f"{number}e-324" for number in range(100)],
+    ],
+    ids=["close", "equal", "far", "tiny"],
+)
+def test_numbers_without_distinct_bounds_are_not_counted_in_bins(tmp_path: Path, values: list[int | str]) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for number, value in enumerate(values):
+            writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": value}))
+    assert "tag.n" not in Collection([tmp_path / "b"]).everything.counts
+
+
 def test_a_list_counts_once_for_each_of_its_values(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         for number, skills in enumerate((["count", "read"], "['read', 'count']", ["read"], None)):

@@ -186,9 +186,10 @@ def test_what_is_no_place_is_told_in_one_line(zoo: Path, tmp_path: Path) -> None
     ):
         with pytest.raises(InputError, match=words):
             Collection(places)
-    (damaged / ABOUT).write_text("{")
-    with pytest.raises(InputError, match="run eyetest refine again"):
-        Collection([damaged])
+    for text in ("{", '{"benchmark": "x"}'):
+        (damaged / ABOUT).write_text(text)
+        with pytest.raises(InputError, match="run eyetest refine again"):
+            Collection([damaged])
     (damaged / VERDICTS).unlink()
     with pytest.raises(InputError):
         Collection([damaged])

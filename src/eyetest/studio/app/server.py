@@ -23,7 +23,7 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from eyetest.benchmarks.images import MAX_REDUCED, decode
-from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, short
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, short
 from eyetest.pages.item_view import draw_small
 from eyetest.pages.page import fill_page
 from eyetest.pages.serving import LONGEST_ADDRESS, Front
@@ -211,6 +211,10 @@ class Site:
         """Add pages."""
         for route in routes:
             self.paths.setdefault(route.path, {})[route.method] = route
+        first = self.front.root.split("/")[1]
+        if first and first in {path.split("/")[1] for path in self.paths}:  # as if the proxy had not removed it
+            expected = f"a path that does not begin with /{first}, which is a page of this server"
+            raise InputError(f"{heading('public')}: found {short(self.front.public)}, expected {expected}")
         self._patterns = [(compile_path(path)[0], ways) for path, ways in self.paths.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -271,9 +275,13 @@ class Site:
 
     def _answer(self, request: Request, body: bytes) -> Response:
         session = None
-        try:
-            if self._project:
+        if self._project:
+            try:
                 session = self._project.people.session(request.cookies.get(self.cookie))
+            except EyetestError as error:
+                self._log(request, None, f"503 {error}")
+                return PlainTextResponse("the database of this review cannot be read\n", 503)
+        try:
             route, sent = self._admitted(request, session), _fields(body)
             if request.method == "POST":
                 _check_sender(request, session, sent, self.front.origin)
@@ -281,16 +289,15 @@ class Site:
         except (EyetestError, OSError) as error:
             known = ((Refusal, getattr(error, "status", 0)), (Forbidden, 403), (InputError, 400), (DiskFull, 507))
             status = next((status for kind, status in known if isinstance(error, kind)), 500)
-            around = {"root": self.front.root}
+            around, why = {"root": self.front.root}, str(error)
             if self._project:
-                self._log(request, session, f"{status} {error}")
+                self._log(request, session, f"{status} {why}")
+                why = why.removeprefix(f"{self._project.database.path}: ")
                 around |= {"way": "Go on", "referrer": "same-origin"}
-            return refused_page(str(error), status, **around)
+            return refused_page(why, status, **around)
 
     def _health(self, call: PageCall) -> Response:
-        """Whether pages can be served: the process answers and, of a review, its database does."""
-        if self._project:
-            self._project.database.rows("SELECT 1")
+        """Whether pages can be served; of a review, the database was read for the session before."""
         return PlainTextResponse("ok\n")
 
     def _admitted(self, request: Request, session: ReviewSession | None) -> PageRoute:
@@ -320,7 +327,7 @@ class Site:
         line = f"{request.method} {_IN_A_LINK.sub('enter/…', request.url.path)}: {why}"
         if lines > self._limits.log_lines:
             line = "further refusals in this minute are not logged"
-        with suppress(DiskFull):
+        with suppress(EyetestError):
             self._project.log("refused", session.person.name if session else "", address, line)
 
 
@@ -344,7 +351,9 @@ def _check_sender(
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     host = request.headers.get("host", "").lower()
     stated = site == "same-origin" or (site is None and origin is not None)
-    if not stated or (origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}", public)):
+    if not stated or (
+        origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}", public or None)
+    ):
         raise Refusal(403, "this form was not sent from these pages")
     token = next(iter(sent.get("csrf", ())), "")
     if session is not None and not compare_digest(token.encode(), session.csrf.encode()):

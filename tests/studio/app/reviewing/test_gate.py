@@ -1,6 +1,7 @@
 """Who is let in, and what is refused and logged: links, cookies, forged forms, roles, other people's items."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import DiskFull
 from eyetest.pages.serving import server_of
 from eyetest.studio.app.listing import Disclosure
 from eyetest.studio.app.office import make_review_app
@@ -108,13 +110,13 @@ def test_a_form_needs_the_token_of_the_session_and_to_be_sent_from_here(project:
     for token in ({}, {"csrf": ""}, {"csrf": eve.csrf}, {"csrf": "é"}, {"csrf": ann.csrf[:-1]}):
         assert ann.client.post("/decide", data=form | token).status_code == 403, token
     own = form | {"csrf": ann.csrf}
-    origins = [{"origin": at} for at in ("https://evil.example", "null", "http://[", "http://127.0.0.1:8766")]
+    origins = [{"origin": at} for at in ("https://evil.example", "null", "", "http://[", "http://127.0.0.1:8766")]
     for headers in (*origins, *({"sec-fetch-site": site} for site in ("cross-site", "same-site", "none"))):
         assert ann.client.post("/decide", data=own, headers=headers).status_code == 403, headers
     del ann.client.headers["origin"]
     assert ann.client.post("/decide", data=own).status_code == 403
     assert project.decisions() == []
-    assert len([stated for stated in refusals(project) if stated.startswith("POST /decide: 403")]) == 13
+    assert len([stated for stated in refusals(project) if stated.startswith("POST /decide: 403")]) == 14
     assert {one.person for one in lines(project) if "/decide" in one.detail} == {"Ann"}
     assert ann.client.post("/decide", data=own, headers={"sec-fetch-site": "same-origin"}).status_code == 303
 
@@ -190,6 +192,25 @@ def test_nothing_answers_without_a_session(stranger: Visitor, project: ReviewPro
         assert answer.status_code in (401, 405), (method, path)
         assert "q0" not in answer.text
     assert len(refusals(project)) == len(every)
+
+
+def test_a_missing_database_is_not_described_to_strangers(stranger: Visitor, project: ReviewProject) -> None:
+    project.database.path.unlink()  # by the name of the file: the writer still has it
+    for path in ("/healthz", "/"):
+        answer = stranger.get(path)
+        assert (answer.status_code, answer.text) == (503, "the database of this review cannot be read\n")
+    assert str(project.database.path) in refusals(project)[0]
+
+
+def test_a_full_disk_at_entry_does_not_name_the_file(stranger: Visitor, project: ReviewProject) -> None:
+    (pages,) = project.database.rows("PRAGMA page_count")[0]
+    project.database._writer.execute(f"PRAGMA max_page_count = {pages}")
+    with suppress(DiskFull):
+        for _ in range(1_000):
+            project.log("", "", "", "")
+    answer = stranger.enter("guess")
+    assert (answer.status_code, "no space on the disk" in answer.text) == (507, True)
+    assert str(project.database.path) not in answer.text
 
 
 ADMIN = ("/overview", "/decisions")

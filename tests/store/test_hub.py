@@ -44,7 +44,7 @@ def hub() -> Iterator[StandIn]:
 def ask(hub: StandIn, nursery: Nursery, tmp_path: Path) -> Hub:
     """A command that reaches the stand-in, with the token of its user."""
     folders = {"HF_HOME": str(tmp_path / "hf"), "EYETEST_CACHE": str(tmp_path / "cache")}
-    known = ENVIRONMENT | folders | {"HF_ENDPOINT": hub.address}
+    known = ENVIRONMENT | folders | {"HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
     return lambda *words, **env: nursery.run(*words, env=known | env)
 
 

@@ -6,7 +6,7 @@ prior the ratio gives odds.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,10 +107,10 @@ def suspicion(
     panel = _Panel(chosen, number, gold, of_kind, of_task, ease)
     some = slice(None, None, max(-(-int((number - 1).sum()) // _ROWS), 1))
     with one_thread():
-        first, _ = _by_votes(panel._replace(tasks=np.zeros_like(of_task)), np.ones(chosen.shape[1]), some)
+        first = _ratios(panel._replace(tasks=np.zeros_like(of_task)), np.ones(chosen.shape[1]), some)
         sound = scipy.special.expit(-first[some] - scipy.special.logit(_GENEROUS))
         weights = independence(chosen[some], number[some], gold[some], sound)
-        ratios = _pooled(panel, weights, some)
+        ratios = (_ratios(panel, weights, some) + _annotators(panel, weights, some)) / 2
     shares = panel.shares(weights)
     shares[np.arange(len(gold)), gold] = -1.0
     known = (chosen >= 0) @ weights >= INDEPENDENT
@@ -155,45 +155,29 @@ def independence(chosen: Ints, number: Ints, keys: Ints, trust: Floats) -> Float
     return np.asarray(1 / related.sum(axis=1))
 
 
-def _pooled(panel: _Panel, weights: Floats, some: slice) -> Floats:
-    """Log likelihood ratios of all items: the mean of both estimates, scaled to separate moved from given keys."""
-    parts = zip(_by_votes(panel, weights, some), _by_annotators(panel, weights, some), strict=True)
-    ratios, learnt = (first + second for first, second in parts)
-    return np.asarray(np.where((panel.chosen >= 0).any(axis=1), _scaled(panel, weights, some, learnt)(ratios), 0.0))
-
-
-def _by_votes(panel: _Panel, weights: Floats, some: slice) -> tuple[Floats, Floats]:
-    """Log likelihood ratios of all items, by a regression on some of them with keys as given and with keys moved; and
-    those of the rows that it was learnt from.
-    """
+def _ratios(panel: _Panel, weights: Floats, some: slice) -> Floats:
+    """Log likelihood ratios of all items, by a regression on some of them with keys as given and with keys moved."""
     part = panel.part(some)
     shares, given = part.shares(weights), np.arange(len(part.keys))
     items, keys, mass = _moved(shares, part.keys)
     rows, penalties = _features(part, shares, np.append(given, items), np.append(part.keys, keys))
     labels = np.repeat([0.0, 1.0], [len(given), len(items)])
     coefficients = _ridge_logistic(rows, labels, np.append(np.ones(len(given)), mass), penalties)
-    whole, _ = _features(panel, panel.shares(weights), np.arange(len(panel.keys)), panel.keys)
-    return np.asarray(whole @ coefficients), np.asarray(rows @ coefficients)
+    rows, _ = _features(panel, panel.shares(weights), np.arange(len(panel.keys)), panel.keys)
+    return np.asarray(np.where((panel.chosen >= 0).any(axis=1), rows @ coefficients, 0.0))
 
 
-def _by_annotators(panel: _Panel, weights: Floats, some: slice) -> tuple[Floats, Floats]:
-    """The same by the log odds against each key in Dawid–Skene's model."""
-    against, part = _against(panel), panel.part(some)
-    items, keys, _ = _moved(part.shares(weights), part.keys)
-    scores = against[np.arange(len(panel.keys)), panel.keys]
-    learnt = np.append(scores[some], against[some][items, keys])
-    scale = _scaled(panel, weights, some, learnt)
-    return scale(scores), scale(learnt)
-
-
-def _scaled(panel: _Panel, weights: Floats, some: slice, learnt: Floats) -> Callable[[Floats], Floats]:
-    """Scores, of which those of given and of moved keys are known, as log likelihood ratios."""
-    part = panel.part(some)
-    _, _, mass = _moved(part.shares(weights), part.keys)
-    labels = np.repeat([0.0, 1.0], [len(part.keys), len(mass)])
-    rows = np.stack([np.ones_like(learnt), learnt / _SCALE], axis=1)
-    level, slope = _ridge_logistic(rows, labels, np.append(np.ones(len(part.keys)), mass), np.array([1e-6, 1e-3]))
-    return lambda scores: np.asarray(level + slope * scores / _SCALE)
+def _annotators(panel: _Panel, weights: Floats, some: slice) -> Floats:
+    """Log likelihood ratios of all items by the log odds against each key in Dawid–Skene's model."""
+    against = _against(panel)
+    given, part = np.arange(len(panel.keys)), panel.part(some)
+    items, keys, mass = _moved(part.shares(weights), part.keys)
+    scores = np.append(against[given, panel.keys][some], against[some][items, keys]) / _SCALE
+    labels = np.repeat([0.0, 1.0], [len(part.keys), len(items)])
+    rows, trust = np.stack([np.ones_like(scores), scores], axis=1), np.append(np.ones(len(part.keys)), mass)
+    level, slope = _ridge_logistic(rows, labels, trust, np.array([1e-6, 1e-3]))
+    ratios = level + slope * against[given, panel.keys] / _SCALE
+    return np.asarray(np.where((panel.chosen >= 0).any(axis=1), ratios, 0.0))
 
 
 def _against(panel: _Panel) -> Floats:

@@ -85,8 +85,7 @@ class Evaluator:
         """
         if not 0 < level < 1:
             raise InputError(f"level: found {level:g}, expected a number between 0 and 1")
-        self.benchmark, self.level = open_bench(benchmark), level
-        self.conditions = read_conditions(conditions)
+        self.benchmark, self.level, self.conditions = open_bench(benchmark), level, read_conditions(conditions)
         if any(condition.method == "generate" for condition in self.conditions):
             raise InputError('an Evaluator asks by likelihood: "likelihood", "first-token", "likelihood+no-image" …')
         self.history: list[Evaluation] = []
@@ -116,9 +115,8 @@ class Evaluator:
         self._score(step, calls, responses)
         if self._to is not None:
             self._store(self._to, step, calls, responses)
-        seconds = perf_counter() - began
-        done = [self._compared(step, before, condition, seconds) for condition in self.conditions]
-        self.history += done
+        taken = perf_counter() - began
+        self.history += (done := [self._compared(step, before, condition, taken) for condition in self.conditions])
         _log.info("%s", "; ".join(map(str, done)))
         return done
 

@@ -31,13 +31,9 @@ _METADATA = {
 }  # fmt: skip
 _SHARD = re.compile(r"data/(\w+(?:\.\w+)*)-\d{5}-of-\d{5}.*")
 _SPLITS = {
-    word: split
-    for split, words in (
-        ("train", ("train", "training")),
-        ("validation", ("validation", "valid", "val", "dev")),
-        ("test", ("test", "testing", "eval", "evaluation")),
-    )
-    for word in words
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
 }  # the words in file names that datasets reads as splits
 
 
@@ -126,16 +122,14 @@ class Unreachable(EyetestError):  # noqa: N818 (it says what it is)
 def _reaching(dataset: HubDataset) -> Iterator[Any]:
     """The library, quiet; its errors become one line, and those of this disk stay as they are."""
     if find_spec("huggingface_hub") is None:
-        needed = "needs huggingface_hub, which is not installed: pip install 'eyetest[hub]'"
-        raise MissingExtraError(f"hf:// {needed}")
+        raise MissingExtraError("hf:// needs huggingface_hub, which is not installed: pip install 'eyetest[hub]'")
     import huggingface_hub as hub  # noqa: PLC0415 (an extra)
     from huggingface_hub import constants, errors, logging, utils  # noqa: F401, PLC0415 (loads them as attributes)
 
     endpoint, show = hub.constants.ENDPOINT, hub.utils.are_progress_bars_disabled()
     show_store(f"{endpoint}/datasets")
     learn(hub.get_token() or "")
-    verbosity = hub.logging.get_verbosity()
-    hub.logging.set_verbosity_error()
+    verbosity, _ = hub.logging.get_verbosity(), hub.logging.set_verbosity_error()
     if not sys.stderr.isatty():
         hub.utils.disable_progress_bars()
     try:

@@ -17,7 +17,6 @@ from eyetest.running.runner import Runner
 from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter, stored
 from eyetest.runs.folder import RECORDED
-from eyetest.runs.stored import PlanWriter, plan_rows, plan_table
 from eyetest.tabular.record_files import BoundedParquet
 from tests.running.benches import make_bench
 
@@ -49,22 +48,6 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def asked(number: int) -> Asked:
     return Asked(item=f"q{number}", model="m")
-
-
-@pytest.mark.parametrize("old", [5, 7, 20])
-@pytest.mark.parametrize("new", [0, 9, 14])
-@pytest.mark.parametrize("shift", [0, 3])
-def test_rows_that_both_plans_begin_with_are_there_once(
-    tmp_path: Path, whole_rows: list[int], old: int, new: int, shift: int
-) -> None:
-    later = [number if number < 7 else number + shift for number in range(new)]
-    for request, numbers in (("aa", range(old)), ("bb", later)):
-        with PlanWriter(tmp_path) as writer:
-            for number in numbers:
-                writer.add(asked(number), request)
-    rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
-    kept = [number for number in range(old) if number not in later]
-    assert rows == [(f"q{number}", "aa") for number in kept] + [(f"q{number}", "bb") for number in later]
 
 
 def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(

@@ -101,15 +101,6 @@ def test_items_of_two_benchmarks_are_the_same_by_their_id() -> None:
     assert table.select("item", "flip", "n").rows() == [("1", "lost", 1)]
 
 
-def test_over_models_counts_who_lost_an_item() -> None:
-    of = both({"a": [1, 1, 0], "b": [1, 0, 1]}, {"a": [0, 0, 1], "b": [0, 0, 1]})
-    own = {"from": "ask=direct", "to": "ask=cot", "over": "models"}
-    table = MEASURES["linked"].measure(of, Settings(own=own)).table
-    assert table.rows() == [("0", 2, 0, 2, "a, b"), ("1", 1, 0, 2, "a"), ("2", 0, 1, 2, "")]
-    with pytest.raises(InputError, match="expected items, models or no-image"):
-        MEASURES["linked"].measure(of, Settings(own=own | {"over": "rows"}))
-
-
 def compare(of: Results, start: str, end: str, **more: Any) -> tuple[list[str], pl.DataFrame]:
     return sides(of, Settings(own={"from": start, "to": end}, **more))
 

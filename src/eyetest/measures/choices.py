@@ -11,7 +11,6 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, counted, listed, param
-from eyetest.measures.likelihood import option_priors
 from eyetest.measures.results import (
     MEMBER,
     TESTS,
@@ -37,12 +36,10 @@ _NOTE = "only answers to options in the order as written count: where another or
 
 @measure(
     "positions",
-    "which place each model picks, against where the right ones are; accuracy without the prior of letters",
+    "which place each model picks, against where the right ones are",
 )
 def positions(results: Results, settings: Settings) -> Measured:
-    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone.
-    Where first tokens were weighed in several orders also the ``prior`` of letters and accuracy after its removal.
-    """
+    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone."""
     if not results.items.get_column("gold").is_not_null().any():
         raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
     keys = results.keys(settings.by)
@@ -64,12 +61,7 @@ def positions(results: Results, settings: Settings) -> Measured:
     ).with_columns(
         (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}") for letter in letters
     )
-    table = _table(of_item, keys, letters, settings.level)
-    priors, notes = option_priors(results, settings, keys)
-    if len(priors):
-        on = [*keys, "place"]
-        table = table.with_columns(pl.col(on).cast(pl.String)).join(priors, on=on, how="left", nulls_equal=True)
-    return Measured(table, (_NOTE, *notes))
+    return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], level: float) -> pl.DataFrame:

@@ -169,7 +169,7 @@ def test_the_same_words_about_other_images_are_other_items(tmp_path: Path) -> No
         {"question": "Is there a cat?", "answer": "yes", "image": f"{name}.jpg"} for name in ("one", "two", "one")
     ]
     (tmp_path / "cats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    bench = et.import_file(tmp_path / "cats.jsonl", to=tmp_path / "cats", allow_missing_images=True)
+    bench = et.import_file(tmp_path / "cats.jsonl", to=tmp_path / "cats", allow_missing="images")
     assert bench.facts["items"] == 3
     known = list(prints(et.open(tmp_path / "cats")))
     assert within(known) == 1

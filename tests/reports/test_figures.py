@@ -142,7 +142,7 @@ def test_what_examples_do_to_choices() -> None:
         numbers("options", material)
 
 
-def test_each_history_of_a_dialogue_has_its_own_slope() -> None:
+def test_each_history_of_a_dialogue_is_a_series() -> None:
     items = [{"item": f"{d}{t}", "tag.dialogue": d, "tag.turn": str(t)} for d in "ab" for t in (1, 2, 3)]
     rows = [
         {"item": item["item"], "history": history, "score": score}
@@ -150,8 +150,7 @@ def test_each_history_of_a_dialogue_has_its_own_slope() -> None:
         for item, score in zip(items, scores, strict=True)
     ]
     shown = numbers("dialogue", Material(results(rows, items)))
-    slopes = dict(shown.select("series", "slope").unique().iter_rows())
-    assert slopes == {"m": pytest.approx(-0.25), "m · own": pytest.approx(-0.5)}
+    assert shown.get_column("series").unique().sort().to_list() == ["m", "m · own"]
     assert shown.get_column("accuracy").to_list() == [1, 1, 0.5, 1, 0, 0]
 
 

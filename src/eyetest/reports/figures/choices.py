@@ -67,15 +67,14 @@ def _draw_ways(way: str, value: str, title: str, words: Iterable[str], frame: pl
 
 
 def _dialogue_numbers(material: Material) -> pl.DataFrame:
-    """One row per series and turn, with the slope over its turns; of several modalities the image."""
+    """One row per series and turn; of several modalities the image."""
     if TURN not in material.results.tags:
         raise NotMeasurable(f"no item says which turn of a dialogue it is (tag {TURN})")
     table = plots.named(material.measured("accuracy", (TURN,), scope="all").drop_nulls(TAG + TURN))
     if "modality" in table.columns:
         table = table.filter(pl.col("modality").cast(pl.String) == "image")
     turn = pl.col(TAG + TURN).alias("turn")
-    slopes = ("slope±",) if "slope" in table.columns else ()
-    return plots.shown(table, "series", turn, "accuracy±", "n", *slopes).filter(pl.col("n") > 0)
+    return plots.shown(table, "series", turn, "accuracy±", "n").filter(pl.col("n") > 0)
 
 
 def _draw_dialogue(frame: pl.DataFrame) -> ChartType:

@@ -186,7 +186,7 @@ def take(sheets: Path, file: Path) -> None:
     with file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(Judgement._fields)
-        writer.writerows(kept + sorted(new))
+        writer.writerows(kept + sorted({*new}))
 
 
 def main() -> None:

@@ -22,13 +22,13 @@ from eyetest.reports.report import Material, Report, chart, tell, unanswered
 from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import choice_items, grid, results, weighed
 from tests.reports.pages import HOSTILE
-from tests.reports.synthetic import panel, suite_panel, with_fewer_options
+from tests.reports.synthetic import panel, suite_panel
 
 pytestmark = pytest.mark.journey
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel", "dialogue"),
-    *("instability", "items", "positions", "modality", "dimensions", "format-hits", "options", "steadiness"),
+    *("instability", "items", "positions", "modality", "dimensions", "format-hits"),
 }
 WHITE_BOX = {"generation-likelihood"}
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
@@ -40,9 +40,8 @@ def drawn_report(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
     dimensions = HOSTILE if hostile else ("shape", "colour")
     elo = {name: 1000.0 - i for i, name in enumerate(names)}
-    fewer = with_fewer_options(names, dimensions[:2])
     found = suite_panel(names, dimensions)
-    return tell(Material(found, external=elo, funnel=FUNNEL, fewer_options=fewer))
+    return tell(Material(found, external=elo, funnel=FUNNEL))
 
 
 def test_all_figures_are_there_and_say_how_to_be_read() -> None:
@@ -138,8 +137,6 @@ def test_what_examples_do_to_choices() -> None:
     assert sorted(hits.select("series", "asked").rows()) == ways
     with pytest.raises(NotMeasurable, match="the same examples"):
         numbers("format-hits", Material(Results(panel(["a"]).scores.with_columns(marked=True), panel(["a"]).items)))
-    with pytest.raises(NotMeasurable, match="fewer options"):
-        numbers("options", material)
 
 
 def test_each_history_of_a_dialogue_has_its_own_slope() -> None:

@@ -306,14 +306,13 @@ class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     dataset: str = ""  # the dataset of all of its items, whatever their own tags say
     tags: TagNames = TagNames()
     metric: str | None = None
-    options: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()  # additional numbers of options to ask with
     limit: Count | None = None
 
     def __post_init__(self) -> None:
         if not self.bench and not self.runs:
             raise ValueError("say which benchmark is asked (bench), or where its answers are (runs)")
-        if self.runs and (self.options or self.limit):
-            raise ValueError("options and limit are about what is asked; runs hold answers already")
+        if self.runs and self.limit:
+            raise ValueError("limit is about what is asked; runs hold answers already")
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

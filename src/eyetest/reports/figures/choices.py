@@ -33,19 +33,6 @@ def _draw_instability(frame: pl.DataFrame) -> ChartType:
     return plots.dot_panels(words, plots.Dots("normalised", "entropy", ".2~f", None), split="source")
 
 
-def _against_accuracy(material: Material) -> pl.DataFrame:
-    table = plots.named(material.measured("instability")).filter((pl.col("source") == "all") & (pl.col("n") > 0))
-    return plots.shown(table, "series", "accuracy±", "normalised±", "entropy±", "n")
-
-
-def _draw_steadiness(frame: pl.DataFrame) -> ChartType:
-    return plots.dot_panels(
-        frame.sort("accuracy", descending=True),
-        plots.Dots("accuracy", "accuracy on items with options", plots.PERCENT, None),
-        plots.Dots("normalised", "entropy", ".2~f", None),
-    )
-
-
 _SHOTS = {"none": "without an example", "format": "with the format shown", "two": "with two examples"}
 
 
@@ -144,7 +131,6 @@ def _draw_gaps(frame: pl.DataFrame) -> ChartType:
 _HITS = partial(_draw_ways, "asked", "format_hits", "answers with an option letter", _SHOTS.values())
 FIGURE = (
     described("instability", _instability_numbers, _draw_instability),
-    described("steadiness", _against_accuracy, _draw_steadiness),
     described("format-hits", _format_hits, _HITS),
     described("dialogue", _dialogue_numbers, _draw_dialogue),
     described("positions", _positions_numbers, _draw_positions),

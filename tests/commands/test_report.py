@@ -29,7 +29,7 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-OF_SUITES = {"dialogue", "dimensions", "format-hits"}
+OF_SUITES = {"dimensions"}
 OF_MANY_MODELS = {"items", "correlation"}
 DRAWN = {
     name: figure for name, figure in FIGURES.items() if name not in OF_SUITES | OF_MANY_MODELS and not figure.part

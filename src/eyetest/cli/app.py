@@ -299,12 +299,13 @@ def _call(
 
 
 def _take_paths(bound: BoundArguments) -> None:
-    """Replace remote paths by their local mirrors, and refuse pipes and devices."""
+    """Replace remote paths by their local mirrors, and refuse pipes and devices; commands open the hub themselves."""
     from eyetest.commands.base import path_of
     from eyetest.store.files import refuse_special
+    from eyetest.store.urls import is_of_hub
 
     def taken(name: str, value: Any) -> Any:
-        if isinstance(value, Path):
+        if isinstance(value, Path) and not is_of_hub(value):
             value = path_of(value, name)
             refuse_special(value)
         return value

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.base import new_path, observer, open_bench, path_of
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Bench, Overwrite, panel
 from eyetest.commands.results import NewBenchmark
@@ -59,7 +59,7 @@ def harden_options(
     if not 2 <= option_count <= MAX_CHOICES:
         raise InputError(f"{heading('option_count')}: found {option_count}, expected 2 to {MAX_CHOICES}")
     place = path_of(getattr(bench, "path", bench), "bench", "a benchmark, or the path of one")
-    folder = path_of(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
+    folder = new_path(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
     authors = authors_of(writer, checker, models, prompts)
     benchmark = open_bench(bench)
@@ -114,7 +114,7 @@ def harden_screenshot(
     with observer().steps(title) as step:
         done = take_screenshots(
             benchmark,
-            path_of(to, "to"),
+            new_path(to, "to"),
             settings,
             overwrite=overwrite,
             progress=lambda drawn, total: step(f"{title}: {drawn:,} of {total:,}", drawn / total),

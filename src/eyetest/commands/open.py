@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
@@ -64,7 +64,7 @@ def browse(
     front = read_front(host, public, proxies := several(proxy))
     collection = Collection(paths, observer().busy)
     if bundle is not None:
-        to = path_of(bundle, "bundle")
+        to = new_path(bundle, "bundle")
         items = write_bundle(collection, to, golds=not no_golds, overwrite=overwrite)
         return Written(f"{counted(items, 'item')} → {to / INDEX}", {"items": items, "page": str(to / INDEX)})
     app = make_app(collection, front, paths)

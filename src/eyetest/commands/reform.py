@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec
 from eyetest.commands.options import SHORT_N, AnyPath, Overwrite, Pairs, Paths, panel
@@ -87,7 +87,7 @@ def reform(
         dataset=msgspec.structs.replace(dataset, settings=dataset.settings | _settings(set)),
         annotations=paths,
         images=path_of(images, "images") if images is not None else None,
-        to=path_of(to, "to"),
+        to=new_path(to, "to"),
         limit=limit,
         seed=seed,
         overwrite=overwrite,

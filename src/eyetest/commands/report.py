@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
 from eyetest.commands.audit import AuditResult, page_places, write_page
-from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, place_of, several
+from eyetest.commands.base import NOTEBOOK, new_path, observer, open_bench, path_of, place_of, several
 from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import (
@@ -112,7 +112,7 @@ def report(
     from eyetest.store import refuse_to_lose
 
     given, chosen = locals(), None if paper is None else read_paper(paper)
-    things, file = gathering.flat(paths), path_of(page, "page")
+    things, file = gathering.flat(paths), new_path(page, "page")
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
     if issue:
@@ -121,7 +121,7 @@ def report(
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
         return ReportResult(file)
-    folder = None if figures is None else path_of(figures, "figures")
+    folder = None if figures is None else new_path(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
         drawing.refuse_to_lose_files(

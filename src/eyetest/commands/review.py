@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
@@ -82,7 +82,7 @@ def review(
     settings = reviews.ReviewSettings(items, rounds, form, solve, per)
     host, port = read_address(None if address == _NOT_SERVED else address)
     front = read_front(host, public, proxies := several(proxy))
-    folder = path_of(to, "to") if to is not None else None
+    folder = new_path(to, "to") if to is not None else None
     opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
     project, note = opened.project, observer().note
     app = make_review_app(opened.collection, project, front)
@@ -173,7 +173,7 @@ def revise(place: AnyPath, /, *, to: AnyPath, overwrite: Overwrite = False) -> N
     """
     from eyetest.benchmarks.folder import CHANGES
 
-    folder, reviewed = path_of(to, "to"), path_of(place, "place")
+    folder, reviewed = new_path(to, "to"), path_of(place, "place")
     revised, notes = reviews.revise_reviewed(reviewed, folder, observer().busy, overwrite=overwrite)
     manifest = revised.benchmark.manifest
     counts = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
@@ -209,7 +209,7 @@ def export_review(
     """
     from eyetest.studio.exchange import check_target, check_tool, outgoing_of, write_files
 
-    form, folder, where = check_tool(tool), path_of(to, "to"), path_of(place, "place")
+    form, folder, where = check_tool(tool), new_path(to, "to"), path_of(place, "place")
     check_target(folder, overwrite=overwrite)
     if reviews.recipe_place(where) is None:
         reviews.find_review(where).close()  # otherwise the next line would begin one

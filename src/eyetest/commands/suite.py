@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eyetest.commands import gathering
-from eyetest.commands.base import model_entries, observer, open_bench, path_of
+from eyetest.commands.base import model_entries, new_path, observer, open_bench
 from eyetest.commands.lazy import layout, msgspec, parts, pl, printed, selection
 from eyetest.commands.options import AnyPath, Words, panel
 from eyetest.commands.results import Result, estimates
@@ -77,7 +77,7 @@ def suite(
     from eyetest.commands.run import PlanResult
     from eyetest.running.limits import INTERRUPTED, limits_of
 
-    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
+    folder, limits = new_path(to, "to"), limits_of(budget, concurrency)
     prepared = prepare(suite, folder, limits=limits, retry_failed=retry_failed)
     if dry_run:
         return PlanResult({entry.name: asked.estimate(entry.runs[0]) for entry, asked in prepared.sessions()})

@@ -108,7 +108,7 @@ def _draw_modality(frame: pl.DataFrame) -> ChartType:
     frame = frame.rename({"base": "language model", "with_image": "with image", "no_image": "no image"})
     shown = {word: colour for word, colour in _DOTS.items() if frame.get_column(word).drop_nulls().len()}
     order = frame.sort("with image", descending=True).get_column("series").to_list()
-    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown, 5), 300, "")]
+    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown), 300, "")]
     for value, title in (("gain", "gain"), ("unclipped", "leakage")):
         if frame.get_column(value).drop_nulls().len():
             x = plots.across(title, form=plots.POINTS, ticks=3)

@@ -284,7 +284,7 @@ def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") 
     about = {
         "ways of asking": str(len(prepared.conditions)) if prepared.models else "",
         "prompts": listed(dict.fromkeys(condition.prompts for condition in prepared.conditions)),
-        "only": "; ".join([*suite.only.words, *["unseen"] * suite.unseen]),
+        "only": "unseen" if suite.unseen else "",
         "seed of the suite": str(suite.seed),
     }
     runs = [Run(path) for entry in prepared.entries for path in entry.runs]
@@ -324,26 +324,22 @@ def _part(entry: SuiteEntry, prepared: PreparedSuite) -> "SuitePart":
 
 
 def _kept(results: "Results", suite: "Suite") -> "tuple[Results, Sequence[str]]":
-    """The part of the answers that the user cares about, or that no compared model was trained on, and notes."""
+    """The answers to what no compared model was trained on, where the suite asks for that, and notes."""
     from eyetest.measures.results import TAG
 
-    if not suite.only.words and not suite.unseen:
+    if not suite.unseen:
         return results, ()
-    notes: Sequence[str] = ()
     tags = {TAG + tag: tag for tag in results.tags}
     rows = results.items.select("item", *tags).rename(tags).iter_rows(named=True)
     items = [
         selection.Candidate(id=row.pop("item"), tags={tag: value for tag, value in row.items() if value is not None})
         for row in rows
     ]
-    if suite.only.words:
-        items = selection.only_with(items, suite.only.words)
-    if suite.unseen:
-        asked = results.scores.select(pl.col("model").unique()).collect().to_series()
-        compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
-        items, notes = selection.unseen(items, compared, "dataset")
-        if not items:
-            raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
+    asked = results.scores.select(pl.col("model").unique()).collect().to_series()
+    compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
+    items, notes = selection.unseen(items, compared, "dataset")
+    if not items:
+        raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
     return parts.keep_items(results, [item.id for item in items]), notes
 
 

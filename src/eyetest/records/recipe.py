@@ -281,20 +281,6 @@ class TagNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     dataset: str = "dataset"
 
 
-class SuiteOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The wanted dimensions, tasks and datasets; all where none is named."""
-
-    dimension: str | tuple[str, ...] = ()
-    task: str | tuple[str, ...] = ()
-    dataset: str | tuple[str, ...] = ()
-
-    @property
-    def words(self) -> list[str]:
-        """The filter as ``TAG=A,B``."""
-        wanted = {tag: getattr(self, tag) for tag in SUITE_TAGS}
-        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in wanted.items() if some]
-
-
 class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A benchmark of a suite: to be asked, or answered already."""
 
@@ -327,7 +313,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
-    only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
     by: tuple[str, ...] = ()  # tables of groups of models: model.size_b
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
 

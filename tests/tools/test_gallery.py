@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 
 import eyetest as et
 from tools.gallery import __main__ as gallery
+from tools.gallery import errata
 from tools.gallery.crossing import across, prints, within
 from tools.gallery.judgements import read_judgements
 from tools.gallery.manifest import Manifest, read_manifest
@@ -167,7 +169,7 @@ def test_the_same_words_about_other_images_are_other_items(tmp_path: Path) -> No
         {"question": "Is there a cat?", "answer": "yes", "image": f"{name}.jpg"} for name in ("one", "two", "one")
     ]
     (tmp_path / "cats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    bench = et.import_file(tmp_path / "cats.jsonl", to=tmp_path / "cats", allow_missing_images=True)
+    bench = et.import_file(tmp_path / "cats.jsonl", to=tmp_path / "cats", allow_missing="images")
     assert bench.facts["items"] == 3
     known = list(prints(et.open(tmp_path / "cats")))
     assert within(known) == 1
@@ -222,3 +224,21 @@ def test_nothing_of_theirs_is_quoted(shared: Path, name: str) -> None:
     for text in texts.unique():
         words = text.split()
         assert len(words) < WORDS or " ".join(words[:WORDS]) not in printed
+
+
+def test_ties_in_an_order_count_as_drawn_at_random() -> None:
+    scores, wrong = np.array([3.0, 2, 2, 2, 1]), np.array([True, True, False, False, True])
+    assert errata.precision(scores, wrong, 0.4) == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_lines_that_a_patch_leaves_keep_their_text() -> None:
+    new, patch = "axyzcewf", "2c2,4\n< b\n---\n> x\n> y\n> z\n4d5\n< d\n5a7\n> w\n"
+    assert "".join(new[place] if place >= 0 else "-" for place in errata._kept(patch, len("abcdef"))) == "a-c-ef"
+
+
+def test_relabelled_classes_are_compared_under_their_new_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"1": "born", "2": "born", "3": "born", "4": "no_relation", "5": "lives"}
+    again = {"1": "birth", "2": "birth", "3": "home", "4": "no_relation"}
+    monkeypatch.setattr(errata, "_relations", lambda split: (keys, [keys]))
+    monkeypatch.setattr(errata, "show", lambda source, path: json.dumps(again))
+    assert errata.retacred("test").wrong.tolist() == [False, False, True, False]

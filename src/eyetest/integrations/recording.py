@@ -89,7 +89,7 @@ class Recorder:
         )
         shutil.rmtree(folder / "run", ignore_errors=True)  # made anew of the requests, as is the benchmark
         (folder / _IMAGES).mkdir(exist_ok=True)
-        given: dict[str, Any] = {"images": folder / _IMAGES, "gold_style": "letter", "allow_missing_gold": True}
+        given: dict[str, Any] = {"images": folder / _IMAGES, "gold_style": "letter", "allow_missing": "gold"}
         import_file(folder / "items.jsonl", to=folder / "benchmark", **given, overwrite=True)
         import_file(folder / "answers.jsonl", to=folder / "run", bench=folder / "benchmark")
         return Run(folder / "run")

@@ -4,13 +4,11 @@ A stopping rule counts hits: a model *answers* an item if enough of its samples 
 rule if enough models answer it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from eyetest.errors import InputError
 from eyetest.records.tables import (
     USUAL_PROMPTS,
     Ask,
@@ -26,7 +24,7 @@ from eyetest.records.tables import (
 )
 from eyetest.redaction import plain_settings
 
-__all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally", "parse_rule"]
+__all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("filter", "grade", "review", "select", "harden")
@@ -181,10 +179,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(self, panels=panels)
 
 
-_WORDS: dict[str, Operator] = {
-    "more than": ">", "at least": ">=", "at most": "<=", "fewer than": "<", "exactly": "==",
+_WORDS: dict[Operator, str] = {
+    ">": "more than", ">=": "at least", "<=": "at most", "<": "fewer than", "==": "exactly",
 }  # fmt: skip
-_PHRASE = re.compile(rf"({'|'.join(_WORDS)})\s+(\d+)\s+of\s+(\d+)\s+(sample|model)s?")
 _HIT_ONCE = Cut(op=">=", value=1)
 
 
@@ -206,9 +203,8 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The rule as text."""
-        words = {operator: word for word, operator in _WORDS.items()}
-        models = f"{words[self.falls.op]} {self.falls.value:g} of {self.models} models"
-        samples = f"{words[self.answers.op]} {self.answers.value:g} of {self.samples} samples, "
+        models = f"{_WORDS[self.falls.op]} {self.falls.value:g} of {self.models} models"
+        samples = f"{_WORDS[self.answers.op]} {self.answers.value:g} of {self.samples} samples, "
         return (samples if self.samples > 1 else "") + models
 
     def model_answers(self, tally: Tally) -> bool | None:
@@ -228,32 +224,6 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     def samples_needed(self, tally: Tally) -> int:
         """How many more samples of a model are needed, at best, before the model is decided."""
         return _fewest(self.answers, tally.hits, tally.unknown)
-
-
-def parse_rule(text: str, *, samples: int, models: int) -> StoppingRule:
-    """A rule from text, checked against its run: ``more than 5 of 10 samples, at least 3 of 4 models``."""
-    rule = StoppingRule(samples=samples, models=models, falls=Cut(op=">=", value=1))
-    seen: set[str] = set()
-    for phrase in (part.strip() for part in text.split(",")):
-        match = _PHRASE.fullmatch(phrase.lower())
-        if match is None:
-            example = "more than 5 of 10 samples, at least 3 of 4 models"
-            raise InputError(f'"{phrase}" is no rule; write such as "{example}"')
-        operator, value, total, unit = match.groups()
-        cut = Cut(op=_WORDS[operator], value=int(value))
-        if unit in seen:
-            raise InputError(f'"{text}" says twice how many {unit}s it takes')
-        seen.add(unit)
-        has = samples if unit == "sample" else models
-        if int(total) != has:
-            raise InputError(f'"{phrase}": the run has {has} {unit}{"s" * (has != 1)}, not {total}')
-        if _settled(cut, 0, has) is not None:
-            raise InputError(f'"{phrase}" is {"always" if cut.holds(0) else "never"} so; no call could change it')
-        rule = msgspec.structs.replace(rule, **{"answers" if unit == "sample" else "falls": cut})
-    for number, unit in ((models, "model"), (samples, "sample")):
-        if number > 1 and unit not in seen:
-            raise InputError(f'"{text}" does not say how many of the {number} {unit}s it takes')
-    return rule
 
 
 def _settled(cut: Cut, least: int, most: int) -> bool | None:

@@ -86,10 +86,9 @@ class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rows by name, the README's choice of them, and what could not be had."""
+    """All rows by name, and what could not be had."""
 
     rows: dict[Annotated[str, msgspec.Meta(pattern="^[a-z0-9-]+$")], Row]
-    readme: tuple[str, ...] = ()
     absent: tuple[Absent, ...] = ()
 
 

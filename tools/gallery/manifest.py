@@ -50,7 +50,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     answers: tuple[Answers | str, ...] = ()
     """Answers of models, or whole commands that import them as NAME-run."""
     published: dict[str, str] = {}
-    """By model its published score; "given": the scores that its file brings along, item by item."""
+    """By model its published score, or a file of published verdicts with options of `eyetest reconcile`; "given": the
+    scores that its file of answers brings along.
+    """
     golds: str = ""
     """Options of `eyetest measure wrong-golds`."""
     subset: bool = False

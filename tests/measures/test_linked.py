@@ -48,17 +48,6 @@ def test_unpaired_means() -> None:
     assert (shares.low, shares.high) == pytest.approx(theirs)
 
 
-def test_unpaired_intervals_hold() -> None:
-    draw = np.random.default_rng(4)
-    held = 0
-    for _ in range(300):
-        found = unpaired(mean(draw.random(40) < 0.6), mean(draw.random(60) < 0.8))
-        assert found.low is not None
-        assert found.high is not None
-        held += found.low <= 0.2 <= found.high
-    assert 0.91 < held / 300 < 0.99
-
-
 def test_all_models_and_tag_values_of_a_protocol_are_adjusted_together() -> None:
     """Of 60 rows, some have p below .05 alone; Holm's rule is over all of them, not over each tag value's models."""
     rng = np.random.default_rng(0)
@@ -99,6 +88,15 @@ def test_items_of_two_benchmarks_are_the_same_by_their_id() -> None:
     ]
     table = MEASURE.measure(results(rows), settings("benchmark=four", "benchmark=ten")).table
     assert table.select("item", "flip", "n").rows() == [("1", "lost", 1)]
+
+
+def test_over_models_counts_who_lost_an_item() -> None:
+    of = both({"a": [1, 1, 0], "b": [1, 0, 1]}, {"a": [0, 0, 1], "b": [0, 0, 1]})
+    own = {"from": "ask=direct", "to": "ask=cot", "over": "models"}
+    table = MEASURES["linked"].measure(of, Settings(own=own)).table
+    assert table.rows() == [("0", 2, 0, 2, "a, b"), ("1", 1, 0, 2, "a"), ("2", 0, 1, 2, "")]
+    with pytest.raises(InputError, match="expected items, models or no-image"):
+        MEASURES["linked"].measure(of, Settings(own=own | {"over": "rows"}))
 
 
 def compare(of: Results, start: str, end: str, **more: Any) -> tuple[list[str], pl.DataFrame]:

@@ -49,19 +49,6 @@ def suite_panel(names: Sequence[str], dimensions: Sequence[str]) -> Results:
     return replace(found, scores=pl.concat([scores, shown]), items=items)
 
 
-def with_fewer_options(names: Sequence[str], datasets: Sequence[str]) -> pl.DataFrame:
-    """Accuracy of models that guess more often where there is less to choose from."""
-    rows = [
-        {"dataset": dataset, "options": count, "model": name, "accuracy": (place + 1 / count) / (place + 1)}
-        for dataset in datasets
-        for count in (2, 4, 10)
-        for place, name in enumerate(names)
-    ]
-    value = pl.col("accuracy")
-    bounds = {"accuracy_low": value - 0.1, "accuracy_high": value + 0.1}
-    return pl.DataFrame(rows).with_columns(**bounds, unread=pl.lit(0.0), guessing=1 / pl.col("options"), n=pl.lit(40))
-
-
 def _mishap(chance: float) -> dict[str, Any]:
     if chance < 0.03:
         return {"outcome": "failed", "reading": None, "choice": None, "score": None}

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from eyetest.commands.base import observer, open_bench, path_of, read_options, several, tag_maps
+from eyetest.commands.base import new_path, observer, open_bench, path_of, read_options, several, tag_maps
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
@@ -97,7 +97,7 @@ def import_file(
         with TemporaryDirectory() as folder:
             file.write_parquet(table := Path(folder, "table.parquet"))
             return import_file(table, **options)
-    source, target = path_of(file, "file"), path_of(to, "to")
+    source, target = path_of(file, "file"), new_path(to, "to")
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
         "map_tags": map_tags, "allow_missing": allow_missing, "skip_bad": skip_bad,
@@ -230,7 +230,6 @@ def export_file(
     from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
-    from eyetest.store.files import refuse_special
     from eyetest.store.urls import is_of_hub
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
@@ -238,7 +237,7 @@ def export_file(
     if format == _CARD:
         from eyetest.commands.card import write_card_of
 
-        return write_card_of(path, path_of(to, "to") if to else None, facts, overwrite=overwrite)
+        return write_card_of(path, new_path(to, "to") if to else None, facts, overwrite=overwrite)
     if facts:
         raise InputError(f"{heading('fact')}: facts go into a card: {param('format', _CARD)}")
     if to is None:
@@ -256,7 +255,7 @@ def export_file(
             wrong = f"{path} is a run" if is_run(path) else f"leave out {param('format')}"
             raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; {wrong}")
         return push(path, hub_dataset(to), overwrite=overwrite)
-    refuse_special(target := path_of(to, "to"))
+    target = new_path(to, "to")
     if isinstance(what, Run) or is_run(path):
         if format is not None:
             raise InputError(f"{heading('format')}: answers are written by the ending of {param('to')}")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
-from eyetest.commands.base import observer, open_runs, path_of, several
+from eyetest.commands.base import new_path, observer, open_runs, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, Pairs, Runs, Words
@@ -67,7 +67,7 @@ def merge(
     if to is None:
         either = f"{param('rename')} or {param('remove')}"
         raise InputError(f"{param('to')} is missing: which run is written? ({either} changes one run in place)")
-    target = path_of(to, "to")
+    target = new_path(to, "to")
     merged = merge_into(opened, target, observer().note, prefer_first=prefer_first)
     return MergeResult(Run(target), merged)
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, open_bench, path_of, several
+from eyetest.commands.base import model_entries, new_path, open_bench, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Runs, Words, panel
 from eyetest.commands.results import Result, safe
@@ -116,7 +116,7 @@ def run(
     for name, (value, least) in {**numbers, "temperature": (temperature, 0)}.items():
         if value is not None and not value >= least:
             raise InputError(f"{heading(name)}: found {value:g}, expected {least} or more")
-    folder = None if to is None else path_of(to, "to")
+    folder = None if to is None else new_path(to, "to")
     limits = limits_of(budget, concurrency)
     if describe is not None:
         given: dict[str, Any] = {"model": model, "limit": limit, "item": item, "dry_run": dry_run, "on": on}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from eyetest.commands.base import open_bench, path_of, several
+from eyetest.commands.base import new_path, open_bench, path_of, several
 from eyetest.commands.gathering import gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
@@ -102,7 +102,7 @@ def subset(
         )
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
-    folder, benchmark = path_of(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
+    folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
     steps, notes = list[str](), list[str]()
     items = _kept(benchmark, words, unseen_by, steps, notes)
     curves = None

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.commands.base import path_of
+from eyetest.commands.base import new_path
 from eyetest.commands.exchange import import_file
 from eyetest.commands.options import AnyPath
 from eyetest.errors import InputError, system_words
@@ -37,7 +37,7 @@ class Recorder:
     """Stores every request with its reply in ``TO/TASK/requests.jsonl`` before the harness gets the reply."""
 
     def __init__(self, to: AnyPath, model: str) -> None:
-        self.to, self.model = path_of(to, "to"), model
+        self.to, self.model = new_path(to, "to"), model
         self._replies: dict[str, dict[str, Any]] = {}  # by task, the reply to each request that was stored
         self._asked: Counter[tuple[str, str, str]] = Counter()
 

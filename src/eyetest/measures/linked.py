@@ -53,7 +53,7 @@ ALL_MODELS = "all models"
         "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,modality=screenshot"),
         "over": (
             "",
-            "items: right on one side only; no-image: accuracy without it",
+            "items: right on one side only; models: how many lost each; no-image: accuracy without it",
         ),
         "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
     },
@@ -64,9 +64,9 @@ def linked(results: Results, settings: Settings) -> Measured:
     ``over`` one row a flipped item; without ``to`` the settings of `_recognised`, one row a series.
     """
     over = str(settings.own["over"])
-    if over not in ("", "items", "no-image"):
-        raise InputError(f"over: found {short(over)}, expected items or no-image")
-    two_sides = settings.own["to"] or settings.own["from"] or over == "items"
+    if over not in ("", "items", "models", "no-image"):
+        raise InputError(f"over: found {short(over)}, expected items, models or no-image")
+    two_sides = settings.own["to"] or settings.own["from"] or over in ("items", "models")
     if settings.by and not two_sides:
         raise NotMeasurable(f"linked: the table of all settings has no rows by tag; leave out {param('by')}")
     if over == "no-image":
@@ -75,7 +75,7 @@ def linked(results: Results, settings: Settings) -> Measured:
         return _settings_table(results, settings)
     keys, shared = sides(results, settings)
     if over:
-        return _flips(shared, keys)
+        return _flips(shared, keys, over)
     rows = []
     for key, part in split(shared, keys):
         pair = paired_columns(part, "score_after", "score", settings.level)
@@ -127,11 +127,13 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-def _flips(shared: pl.DataFrame, keys: list[str]) -> Measured:
-    """One row a series and item that is right on one side only."""
+def _flips(shared: pl.DataFrame, keys: list[str], over: str) -> Measured:
+    """One row a series and item that is right on one side only; over models one row an item."""
     first, then = pl.col("score") >= RIGHT, pl.col("score_after") >= RIGHT
     flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
     flipped = shared.with_columns(flip.alias("flip"), pl.len().over(keys).cast(pl.Int64).alias("n"))
+    if over == "models":
+        return _over_models(flipped, [key for key in keys if key != "model"])
     table = flipped.drop_nulls("flip").select(
         *keys,
         *("flip", "item"),
@@ -144,6 +146,20 @@ def _flips(shared: pl.DataFrame, keys: list[str]) -> Measured:
     lost = int((table.get_column("flip") == "lost").sum())
     note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
     return Measured(table.sort(*keys, "flip", "item"), (note,))
+
+
+def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
+    """By item: how many of how many models lost or won it, and which; most lost first."""
+    flip = pl.col("flip")
+    table = flipped.group_by(*keys, "item").agg(
+        (flip == "lost").sum().cast(pl.Int64).alias("lost"),
+        (flip == "won").sum().cast(pl.Int64).alias("won"),
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("model").cast(pl.String).filter(flip == "lost").sort().str.join(", ").alias("lost_by"),
+    )
+    kept = table.filter((pl.col("lost") > 0) | (pl.col("won") > 0))
+    order = [*(False for _ in keys), True, False, False]
+    return Measured(kept.sort(*keys, "lost", "won", "item", descending=order))
 
 
 _SCREENSHOT = "screenshot"

@@ -251,20 +251,6 @@ class TagNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     dataset: str = "dataset"
 
 
-class SuiteOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The wanted dimensions, tasks and datasets; all where none is named."""
-
-    dimension: str | tuple[str, ...] = ()
-    task: str | tuple[str, ...] = ()
-    dataset: str | tuple[str, ...] = ()
-
-    @property
-    def words(self) -> list[str]:
-        """The filter as ``TAG=A,B``."""
-        wanted = {tag: getattr(self, tag) for tag in SUITE_TAGS}
-        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in wanted.items() if some]
-
-
 class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A benchmark of a suite: to be asked, or answered already."""
 
@@ -276,14 +262,13 @@ class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     dataset: str = ""  # the dataset of all of its items, whatever their own tags say
     tags: TagNames = TagNames()
     metric: str | None = None
-    options: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()  # additional numbers of options to ask with
     limit: Count | None = None
 
     def __post_init__(self) -> None:
         if not self.bench and not self.runs:
             raise ValueError("say which benchmark is asked (bench), or where its answers are (runs)")
-        if self.runs and (self.options or self.limit):
-            raise ValueError("options and limit are about what is asked; runs hold answers already")
+        if self.runs and self.limit:
+            raise ValueError("limit is about what is asked; runs hold answers already")
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -298,7 +283,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
-    only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
     by: tuple[str, ...] = ()  # tables of groups of models: model.size_b
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
 

@@ -19,7 +19,6 @@ from eyetest.reform.distractors.classes import (
 )
 from eyetest.reform.distractors.option_sets import SetRequest, build_sets
 from eyetest.reform.distractors.wordnet import find_wordnet
-from tests.runs.conftest import eyetest as eyetest
 
 DICTIONARY = Path("/usr/share/wordnet/data.noun")
 HARD = Hardness(options=4, pool=12, ways=("hierarchy", "similarity"))

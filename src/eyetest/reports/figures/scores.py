@@ -1,4 +1,4 @@
-"""Scores: by protocol, with and without the image, by dimension and by tag, with fewer options."""
+"""Scores: by protocol, with and without the image, by dimension and by tag."""
 
 from functools import partial
 
@@ -108,7 +108,7 @@ def _draw_modality(frame: pl.DataFrame) -> ChartType:
     frame = frame.rename({"base": "language model", "with_image": "with image", "no_image": "no image"})
     shown = {word: colour for word, colour in _DOTS.items() if frame.get_column(word).drop_nulls().len()}
     order = frame.sort("with image", descending=True).get_column("series").to_list()
-    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown, 5), 300, "")]
+    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown), 300, "")]
     for value, title in (("gain", "gain"), ("unclipped", "leakage")):
         if frame.get_column(value).drop_nulls().len():
             x = plots.across(title, form=plots.POINTS, ticks=3)
@@ -160,23 +160,6 @@ def _draw_capabilities(frame: pl.DataFrame, names: list[str]) -> ChartType:
     return alt.layer(swarm, top, words).properties(width=plots.WIDTH, height=alt.Step(22))
 
 
-def _options_numbers(material: Material) -> pl.DataFrame:
-    table = material.fewer_options
-    if table is None or table.is_empty():
-        raise NotMeasurable("options: no benchmark was asked with fewer options")
-    known = plots.named(material.under_usual(table)).drop_nulls("accuracy")
-    return known.select("dataset", "series", "options", *plots.bounded("accuracy"), "unread", "guessing", "n")
-
-
-def _draw_options(frame: pl.DataFrame) -> ChartType:
-    most = frame.filter(pl.col("options") == pl.col("options").max()).select(
-        "series", pl.col("accuracy").alias("most")
-    )
-    ranked = frame.join(most, on="series", how="left").sort("options", "most", descending=[False, True])
-    words = ranked.with_columns(pl.format("{} options", "options").alias("options"))
-    return plots.dot_panels(words, plots.Dots("accuracy", "accuracy", plots.PERCENT, None), split="options")
-
-
 def _answered(frame: pl.DataFrame, items: ReportItems) -> Counts:
     return {"n": [items.answered(row) for row in frame.to_dicts()]}
 
@@ -190,5 +173,4 @@ FIGURE = (
     described("accuracy", _accuracy_numbers, _draw_accuracy, counts=_answered),
     described("modality", _modality_numbers, _draw_modality),
     described("capabilities", _capabilities_numbers, _draw_all_capabilities, counts=_answered_by_tag),
-    described("options", _options_numbers, _draw_options),
 )

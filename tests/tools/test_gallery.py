@@ -14,12 +14,12 @@ import pytest
 
 import eyetest as et
 from tools.gallery import __main__ as gallery
-from tools.gallery import errata
+from tools.gallery import errata, judging
 from tools.gallery.crossing import across, prints, within
-from tools.gallery.judgements import read_judgements
+from tools.gallery.judgements import Judgement, read_judgements
 from tools.gallery.manifest import Manifest, read_manifest
 from tools.gallery.measuring import FEWEST_VOTES, Figures
-from tools.gallery.pages import overview, page, summary
+from tools.gallery.pages import holding, overview, page, summary
 from tools.gallery.sources import UnavailableError, bring, repository
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
@@ -88,9 +88,7 @@ def manifest(sources: Path) -> Manifest:
         "items": "eyetest import copy.csv --to copied",
     }
     rows = {"lamps": facts | lamps, "copied": facts | copied}
-    return msgspec.convert(
-        {"rows": rows, "readme": ["lamps"], "absent": [{"title": "X", "why": "not public"}]}, Manifest
-    )
+    return msgspec.convert({"rows": rows, "absent": [{"title": "X", "why": "not public"}]}, Manifest)
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +126,9 @@ def test_pages_say_what_was_found_and_quote_nothing(stored: Figures, manifest: M
     assert "2 equal options" in text or "two equal options" in text
     assert "$ eyetest import lamps.json" in text
     assert "[copied](copied.md) | 8 | 8 | 1 | 5 = 5" in text
-    index = overview(manifest, stored)
+    index = overview(manifest, stored, [])
     assert "| X | not public |" in index
-    assert summary(manifest, stored, "docs/", ["lamps"]).count("\n") == 2
+    assert summary(manifest, stored).count("\n") == 3
     assert "old theatre" not in text + index
 
 
@@ -181,8 +179,6 @@ def test_the_manifest_is_whole() -> None:
     manifest = read_manifest()
     assert len(manifest.rows) >= 40
     assert len({row.title for row in manifest.rows.values()}) == len(manifest.rows)
-    assert {*manifest.readme} <= {*manifest.rows}
-    assert 0 < len(manifest.readme) <= 10
     for name, row in manifest.rows.items():
         items, answers = row.commands(name)
         assert row.files or not row.commit, name
@@ -203,7 +199,7 @@ def test_stored_pages_are_those_of_the_stored_figures() -> None:
         assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
             "make gallery"
         )
-    assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored)
+    assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored, seen)
 
 
 def test_links_of_the_gallery_lead_somewhere() -> None:
@@ -214,7 +210,34 @@ def test_links_of_the_gallery_lead_somewhere() -> None:
 
 def test_every_judged_item_is_judged_once() -> None:
     seen = read_judgements(gallery.GALLERY / gallery.JUDGED)
-    assert len({(row.benchmark, row.item) for row in seen}) == len(seen) > 0
+    assert len({(row.benchmark, row.kind, row.item) for row in seen}) == len(seen) > 0
+
+
+def test_a_sheet_says_nothing_of_findings_and_judgements_come_back_to_them(
+    manifest: Manifest, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EYETEST_SOURCES", str(sources))
+    monkeypatch.setattr(judging, "read_manifest", lambda: manifest)
+    count = judging.draw_row("lamps", tmp_path, seed=1)
+    lines = [json.loads(line) for line in (tmp_path / "lamps.jsonl").read_text().splitlines()]
+    assert len(lines) == count == 2 * sum(finding["drawn"] == "finding" for finding in _drawn(tmp_path))
+    assert all({*line} == {"n", "asked", "items"} for line in lines)
+    with (tmp_path / "lamps.csv").open("w") as words:
+        words.write("n,word,seen\n")
+        for line in lines:
+            texts = [*line["items"][0]["options"].values()]
+            words.write(f"{line['n']},{'broken' if len({*texts}) < len(texts) else 'sound'},words\n")
+    judged = tmp_path / "stored" / "judged.csv"
+    judged.parent.mkdir()
+    judged.write_text(",".join(Judgement._fields) + "\n")
+    judging.take(tmp_path, judged)
+    [(kind, findings, controls)] = holding(read_judgements(judged))
+    assert (kind, findings.kinds, controls.kinds) == ("equal-options", {"broken": 1}, {"sound": 1})
+
+
+def _drawn(folder: Path) -> list[dict[str, Any]]:
+    drawn: list[dict[str, Any]] = json.loads((folder / "what/lamps.json").read_text())
+    return drawn
 
 
 @pytest.mark.parametrize("name", ["mathvista", "mmmu_pro", "chartqa", "puzzlevqa"])

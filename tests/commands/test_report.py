@@ -29,11 +29,8 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-OF_SUITES = {"dimensions"}
 OF_MANY_MODELS = {"items", "correlation"}
-DRAWN = {
-    name: figure for name, figure in FIGURES.items() if name not in OF_SUITES | OF_MANY_MODELS and not figure.part
-}
+DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_MANY_MODELS and not figure.part}
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
 alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
@@ -83,7 +80,7 @@ def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     places = [page.index(f">{title}</h") for title in parts]
     assert places == sorted(places)
     missing = re.findall("<dt>(.*?)</dt>", page.rpartition("Not on this page")[2])
-    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_SUITES | OF_MANY_MODELS)
+    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_MANY_MODELS)
     assert "item-rest correlations mislead with fewer than 8 models (4 here)" in words
     assert page.index('id="board"') < page.index('class="plot"'), "the leaderboard is on the first screen"
     assert "60 items · 4 models · scores with the image, direct answer" in words

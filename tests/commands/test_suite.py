@@ -123,7 +123,7 @@ def test_every_table_is_there(folder: Path, asked: PreparedSuite, whole: SuiteRe
     hits = whole.tables["format-hits"]
     assert [name for name in hits.columns if not name.endswith(("_low", "_high"))] == ["model", "format", "none"]
     page = write_suite(asked, whole, "eyetest suite suite.yaml").read_text()
-    assert all(title in page for title in ("Dimensions", "eyetest suite"))
+    assert all(title in page for title in ("Accuracy by tag", "eyetest suite"))
     assert {path.stem for path in (folder / "out/tables").iterdir()} == set(whole.tables)
     shape = pl.read_csv(folder / "out/tables/scores.csv").shape
     assert shape == whole.tables["scores"].shape

@@ -3,12 +3,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.stats.ranking import slope_within
 from tests.measures.tables import entropy, results
 
 MEASURE = MEASURES["instability"]
@@ -189,7 +191,7 @@ def by_turn(found: Results) -> pl.DataFrame:
     return MEASURES["accuracy"].measure(found, Settings(by=("turn",))).table
 
 
-def test_accuracy_by_turn_of_each_history() -> None:
+def test_accuracy_by_turn_has_the_slope_of_each_history() -> None:
     table = by_turn(results(scores("gold", GOLD) + scores("own", OWN), ITEMS))
     assert table.select("history", "tag.turn", "accuracy", "n").rows() == [
         ("gold", "1", 1.0, 4),
@@ -199,3 +201,43 @@ def test_accuracy_by_turn_of_each_history() -> None:
         ("own", "2", 0.5, 4),
         ("own", "3", 0.0, 3),
     ]
+    assert table["slope"][0] == pytest.approx(-0.125)
+    assert (table["slope_low"] < table["slope"]).all()
+
+
+def test_slopes_are_within_dialogues() -> None:
+    """Dialogues that differ in level and in length have the slope that each of them has."""
+    short: dict[str, list[float | None]] = {"a": [0.9, 0.8, 0.7], "b": [0.2, 0.1, None], "c": [0.5, None, None]}
+    table = by_turn(results(scores("gold", short), ITEMS))
+    assert table["n"].sum() == 6
+    assert table["dialogues"].unique().to_list() == [2]
+    assert table["slope"].to_list() == pytest.approx([-0.1] * 3)
+
+
+def test_dialogues_are_clusters_unless_images_join_them() -> None:
+    alone = by_turn(results(scores("gold", GOLD), ITEMS))
+    joined = [item | {"cluster": "p" if item["tag.dialogue"] in "ab" else "q"} for item in ITEMS]
+    together = by_turn(results(scores("gold", GOLD), joined))
+    assert together["slope"][0] == pytest.approx(alone["slope"][0])
+    assert together["slope_high"][0] > alone["slope_high"][0]
+    one = [item | {"cluster": "p"} for item in ITEMS]
+    assert by_turn(results(scores("gold", GOLD), one))["slope_low"][0] is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_slope_is_that_of_statsmodels(seed: int) -> None:
+    """Least squares with a dummy for each dialogue, clustered."""
+    api = pytest.importorskip("statsmodels.api")
+    draw = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(30), 6)
+    x = np.tile(np.arange(1.0, 7.0), 30)
+    y = draw.normal(size=30)[groups] - 0.05 * x + draw.normal(size=180) * draw.uniform(0.5, 1.5, 30)[groups]
+    kept = draw.random(180) < 0.8
+    x, y, groups = x[kept], y[kept], groups[kept]
+    found, dialogues = slope_within(x, y, groups, groups)
+    counts = np.bincount(groups, minlength=30)
+    centred = [v - (np.bincount(groups, v, 30) / np.maximum(counts, 1))[groups] for v in (x, y)]
+    fitted = api.OLS(centred[1], centred[0]).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    assert found.value == pytest.approx(fitted.params[0])
+    assert (found.low, found.high) == pytest.approx(tuple(fitted.conf_int()[0]))
+    assert dialogues == (counts > 1).sum()

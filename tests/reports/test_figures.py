@@ -17,13 +17,13 @@ from eyetest.reports.figures import FIGURES
 from eyetest.reports.report import Material, Report, chart, tell, unanswered
 from tests.measures.tables import grid, results
 from tests.reports.pages import HOSTILE
-from tests.reports.synthetic import panel, suite_panel
+from tests.reports.synthetic import panel
 
 pytestmark = pytest.mark.journey
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel"),
-    *("instability", "items", "positions", "modality", "dimensions"),
+    *("instability", "items", "positions", "modality"),
 }
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
@@ -34,7 +34,7 @@ def drawn_report(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
     dimensions = HOSTILE if hostile else ("shape", "colour")
     elo = {name: 1000.0 - i for i, name in enumerate(names)}
-    found = suite_panel(names, dimensions)
+    found = panel(names, cores=dimensions)
     return tell(Material(found, external=elo, funnel=FUNNEL))
 
 
@@ -108,18 +108,6 @@ def test_numbers_are_those_of_the_measures() -> None:
     by_tag = MEASURES["accuracy"].measure(material.usual, Settings(by=("core",))).table
     shown = numbers("capabilities", material).filter(pl.col("tag") == "core")
     assert sorted(shown.get_column("accuracy")) == sorted(by_tag.get_column("accuracy"))
-
-
-def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> None:
-    material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
-    assert material.usual_protocols == ["image direct"]
-    shown = numbers("dimensions", material)
-    ranks = MEASURES["ranks"].measure(material.usual, Settings(by=("dimension",))).table
-    expected = dict(ranks.select("model", "rank_of_mean_ranks").iter_rows())
-    assert dict(shown.select("series", "rank").iter_rows()) == expected
-    assert shown.group_by("dimension").len().get_column("len").to_list() == [3, 3]
-    alone = numbers("dimensions", Material(suite_panel(["a"], ("shape",))))
-    assert alone.get_column("rank").to_list() == [None], "no other model to be ranked against"
 
 
 def test_failures_are_counted_by_kind() -> None:

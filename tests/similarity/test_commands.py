@@ -12,6 +12,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 from tests.endpoint import Attempt, Endpoint, Reply, failure
 from tests.runs.conftest import Eyetest
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 
 pytestmark = pytest.mark.journey
 WORDS = ("tower", "river", "engine", "garden", "violin", "harbor", "glacier", "market")
@@ -48,13 +50,25 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_copies_are_found_in_another_benchmark(here: Path, eyetest: Eyetest) -> None:
-    done = eyetest("similar", "b", "a", "--encoder", "words", "--output", "json")
+def test_copies_are_found_in_another_benchmark_and_shown_on_a_page(
+    here: Path, eyetest: Eyetest, browser: Browser
+) -> None:
+    done = eyetest("similar", "b", "a", "--encoder", "words", "--page", "map.html", "--output", "json")
     rows = json.loads(done.out)["rows"]
     found = {(row["item"], row["other"]) for row in rows if row["kind"] == "duplicate"}
     assert found == {(f"b{n}", f"a{n}") for n in range(18, 24)}
     assert {"score", "text", "image", "question", "other_question"} <= rows[0].keys()
     assert "6 duplicates" in eyetest("similar", "b", "a", "--compare", "image").fine()
+    assert (
+        "map.html is already there" in eyetest("similar", "a", "--encoder", "words", "--page", "map.html").refused()
+    )
+    page = browser.visitor()
+    page.goto(here / "map.html")
+    assert page.evaluate("document.querySelectorAll('.map a[href*=\"id=\"]').length") > 10
+    assert page.evaluate("document.querySelectorAll('.map use').length") > 10
+    assert page.evaluate("document.querySelectorAll('.group .item').length") == 24
+    page.close()
+    check_accessible(browser, here / "map.html")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +78,7 @@ def test_copies_are_found_in_another_benchmark(here: Path, eyetest: Eyetest) -> 
         (("a", "--count", "0"), "expected 1 or more"),
         (("a", "--encoder", "wrds"), 'did you mean "words"?'),
         (("a", "--encoder", "openai:m@http://127.0.0.1:9/v1"), "cannot reach 127.0.0.1:9"),
+        (("a", "--encoder", "words", "--page", "p.html", "--color", "knd"), 'did you mean "kind"?'),
     ],
 )
 def test_bad_input_gets_one_line(
@@ -71,6 +86,7 @@ def test_bad_input_gets_one_line(
 ) -> None:
     monkeypatch.setattr("eyetest.running.limits.Limits.may_retry", lambda *_, **__: False)
     assert line in eyetest("similar", *words).refused()
+    assert not (here / "p.html").exists()
 
 
 class Embeddings(Endpoint):

@@ -1,4 +1,4 @@
-"""The command ``similar``: which items are alike, in one benchmark, in a pool, or in two."""
+"""The command ``similar``: which items are alike, in one benchmark, in a pool, or in two; and a map of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, open_bench, several
+from eyetest.commands.base import observer, open_bench, path_of, several
 from eyetest.commands.lazy import pl
-from eyetest.commands.options import Bench, Words
+from eyetest.commands.options import AnyPath, Bench, Overwrite, Words
 from eyetest.commands.results import Result, estimates
 from eyetest.errors import InputError, counted, heading, nearest, short
 
@@ -26,6 +26,9 @@ def similar(
     compare: str = "both",
     encoder: Words = (),
     count: int = 1,
+    page: AnyPath | None = None,
+    color: str = "",
+    overwrite: Overwrite = False,
 ) -> "SimilarResult":
     """Find the items most like those of another benchmark, or most like each other.
 
@@ -42,23 +45,34 @@ def similar(
         compare: What is compared: text, image or both.
         encoder: Encoder of texts, or image=ENCODER; repeatable.
         count: List this many nearest items for each item.
+        page: Write a page with a map of all items and the most similar pairs.
+        color: Color the map by this tag.
+        overwrite: Replace a page that eyetest wrote before.
 
     Examples:
         $ eyetest similar mybench other --output csv
-        $ eyetest similar mybench --compare image
+        $ eyetest similar mybench --compare image --page map.html
 
         >>> found = et.similar("world/benchmark", encoder="words")
         >>> found.frame.columns
         ['item', 'other', 'score', 'text', 'image', 'kind', 'question', 'other_question']
 
     """
+    from eyetest.reports.similar_page import write_similar_page
     from eyetest.similarity.search import nearest_pairs
+    from eyetest.store import refuse_to_lose
 
+    file = None if page is None else path_of(page, "page")
+    if file:
+        refuse_to_lose(file, overwrite=overwrite, ours=None)
     if count < 1:
         raise InputError(f"{heading('count')}: found {count}, expected 1 or more")
     benchmarks = [open_bench(bench)] if other is None else [open_bench(bench), open_bench(other)]
     sides, notes = embedded(benchmarks, compare, several(encoder))
     table = nearest_pairs(sides[0], sides[1] if len(sides) > 1 else None, count)
+    if file:
+        write_similar_page(sides, table, file, color, overwrite=overwrite)
+        observer().note(f"page → {file}")
     return SimilarResult(table, tuple(b.manifest.name for b in benchmarks), notes)
 
 

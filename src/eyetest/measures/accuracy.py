@@ -12,8 +12,9 @@ from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Sett
 from eyetest.measures.stats.chance import guessing as expected_guesses
 from eyetest.measures.stats.intervals import Bools, IntervalEstimate, mean, resampled
 from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.stats.ranking import slope_within
 from eyetest.measures.tables import mean_table, uneven_items
-from eyetest.records import letter
+from eyetest.records import DIALOGUE, TURN, letter
 
 _FEW_CLUSTERS = 20
 
@@ -21,7 +22,8 @@ _FEW_CLUSTERS = 20
 @measure("accuracy", "mean score with its interval, by model, protocol and tag", unread="accuracy", pools=True)
 def accuracy(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; counts: ``n`` items with a score, ``missing`` others, ``answers`` (tests).
-    Answers that were not read count as wrong; failed calls have no score and are left out.
+    Answers that were not read count as wrong; failed calls have no score and are left out. By turn of a dialogue:
+    ``slope`` is the change from one turn to the next, within dialogues.
     """
     tags = results.by_tags(settings.by)
     keys, score = results.keys(settings.by), pl.col("score")
@@ -40,6 +42,8 @@ def accuracy(results: Results, settings: Settings) -> Measured:
         of_item = of_item.group_by(*keys, "item", "cluster").agg(pooled)
     means = mean_table(of_item, keys, ["accuracy"], settings.level, sums=("answers", "unscored"))
     table = _with_missing(means, results.every_item(*tags), keys)
+    if TURN in settings.by and DIALOGUE in results.tags:
+        table = _with_slopes(table, results, keys, settings.level)
     same = (table.get_column("answers") == table.get_column("n")).all()
     spared = [*(["answers"] if same else []), *([] if table.get_column("unscored").sum() else ["unscored"])]
     return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
@@ -53,6 +57,25 @@ def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str])
     there = every.group_by(around).len("there").cast({key: table.schema[key] for key in around})
     joined = table.join(there, on=around, how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns((pl.col("there").cast(pl.Int64) - pl.col("n")).alias("missing")).drop("there")
+
+
+def _with_slopes(table: pl.DataFrame, results: Results, keys: Sequence[str], level: float) -> pl.DataFrame:
+    """The table with the slope of each series; a dialogue is in one cluster with all others about its images."""
+    turn, dialogue = TAG + TURN, TAG + DIALOGUE
+    series = [key for key in keys if key != turn]
+    same = [key for key in keys if key == "benchmark"]
+    rows = results.per_item([*keys, dialogue]).with_columns(
+        pl.col(turn).cast(pl.Int64, strict=False), pl.col("cluster").min().over(*same, dialogue)
+    )
+    slopes = []
+    for key, part in split(rows.drop_nulls([turn, dialogue]), series):
+        columns = (part.get_column(name).to_numpy() for name in (turn, "score", dialogue, "cluster"))
+        slope, dialogues = slope_within(*columns, level=level)
+        slopes.append(key | slope.named("slope") | {"dialogues": dialogues})
+    if not slopes:
+        return table
+    found = table_of(slopes).cast({key: table.schema[key] for key in series})
+    return table.join(found, on=series, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:

@@ -37,7 +37,8 @@ class Thumbnail(msgspec.Struct, frozen=True):
 class Album:
     """Thumbnails of a page, re-encoded. Its limits keep a page with large images small."""
 
-    def __init__(self, *benchmarks: Benchmark | None) -> None:
+    def __init__(self, *benchmarks: Benchmark | None, side: int = _SIDE) -> None:
+        self._side = side
         self._stores = [benchmark.images for benchmark in benchmarks if benchmark]
         self._made: dict[str, Thumbnail] = {}
         self._bytes_left = _MOST_THUMBNAIL_BYTES
@@ -60,7 +61,7 @@ class Album:
             return Thumbnail(why_not="left out to keep this page small")
         for store in self._stores:  # any benchmark may have it: images are known by their bytes
             with suppress(EyetestError, OSError, ValueError):
-                kind, data = draw_small(store.open(image), _SIDE)
+                kind, data = draw_small(store.open(image), self._side)
                 break
         else:
             return Thumbnail(why_not="cannot be read")

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyetest.benchmarks import Benchmark
+from eyetest.records import OptionProvenance
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import classes as classes_module
 from eyetest.reform.distractors.classes import (
@@ -15,10 +17,13 @@ from eyetest.reform.distractors.classes import (
     Hardness,
     measure_all,
     name_classes,
+    read_confusions,
     related,
 )
 from eyetest.reform.distractors.option_sets import SetRequest, build_sets
 from eyetest.reform.distractors.wordnet import find_wordnet
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
 
 DICTIONARY = Path("/usr/share/wordnet/data.noun")
 HARD = Hardness(options=4, pool=12, ways=("hierarchy", "similarity"))
@@ -83,7 +88,7 @@ def test_no_option_is_a_synonym_ancestor_or_descendant_of_another(
     wordnet = find_wordnet()
     labels = labels_of(shared)
     classes = name_classes(labels, wordnet)
-    distance, _ = measure_all(classes, HARD.ways, wordnet)
+    distance, _ = measure_all(classes, HARD.ways, {}, wordnet)
     request = SetRequest(options=4, pool=12, weights=np.ones(len(classes)), kin=related(classes, wordnet))
     built = build_sets(distance, request, np.random.default_rng(0))
     assert built is not None
@@ -138,3 +143,36 @@ def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: py
     assert "cart" in drawn(distractors, "car")
     _, ways = zip(*distractors.draw("car", (), random.Random(0)), strict=True)
     assert set(ways) == {"similarity"}
+
+
+def test_what_was_confused_is_offered() -> None:
+    confused = {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
+    hard = Hardness(options=2, pool=1, ways=("confusion", "similarity"), confused=confused)
+    distractors = ClassDistractors(listed(*"abcde"), Counter("abde" * 9 + "c"), hard)
+    assert (drawn(distractors, "a", 0.8), drawn(distractors, "d", 0.8)) == ({"e"}, {"b"})
+
+
+def test_wrong_answers_of_a_run_are_confusions(eyetest: Eyetest, tmp_path: Path) -> None:
+    rows = "".join(f"{number},{'abcd'[number % 4]}\n" for number in range(40))
+    (tmp_path / "rows.csv").write_text(f"id,label\n{rows}")
+    (tmp_path / "own.yaml").write_text(
+        "{name: own, dimension: CG, task: t, reader: table, reformer: classification, "
+        "settings: {question: 'Which?'}, read: {fields: {id: id, label: label}}}"
+    )
+    bench, run = tmp_path / "bench", tmp_path / "run"
+    reform_it = ("reform", tmp_path / "own.yaml", "-a", tmp_path / "rows.csv", "--to")
+    eyetest(*reform_it, bench).fine()
+    eyetest("run", bench, "--model", "scripted:right=0.5", "--to", run).fine()
+    confused = read_confusions(run)
+    assert sum(confused.values()) > 5
+    assert all(right != chosen and {right, chosen} <= set("abcd") for right, chosen in confused)
+    eyetest(*reform_it, tmp_path / "harder", "--set", f"confusions={run}").fine()
+    authors = {
+        choice.provenance.author
+        for item in Benchmark(tmp_path / "harder")
+        for choice in item.choices
+        if isinstance(choice.provenance, OptionProvenance)
+    }
+    assert "confusion" in authors
+    missing = eyetest(*reform_it, tmp_path / "x", "--set", f"confusions={tmp_path / 'none'}").refused()
+    assert "is no run folder" in missing

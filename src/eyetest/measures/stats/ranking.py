@@ -14,6 +14,7 @@ from eyetest.measures.stats.intervals import (
     Bools,
     Floats,
     IntervalEstimate,
+    Ints,
     column_means,
     resampled_means,
 )
@@ -214,3 +215,36 @@ def _correlation(
         centre = np.arctanh(np.clip(r, -perfect, perfect))
     low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
     return CorrelationEstimate(r, -1.0 if r == -1 else low, 1.0 if r == 1 else high, n, float(found.pvalue))
+
+
+_ROUNDING = 1e-12
+
+
+def slope_within(
+    x: ArrayLike, y: ArrayLike, groups: ArrayLike, clusters: ArrayLike, *, level: float = 0.95
+) -> tuple[IntervalEstimate, int]:
+    """The slope of y over x within groups, its interval, and the number of groups. The error is the sandwich over
+    clusters with factor g/(g−1) and Student's t with g−1 degrees.
+    """
+    across, scores = np.asarray(x, float), np.asarray(y, float)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    across, scores = _centred(across, codes), _centred(scores, codes)
+    spread = float(across @ across)
+    if not spread:
+        return NOTHING._replace(n=len(scores)), 0
+    slope = float(across @ scores) / spread
+    telling = np.bincount(codes, across**2) > 0
+    kept = telling[codes]
+    parts = across * (scores - slope * across)
+    sums = np.bincount(np.unique(np.asarray(clusters)[kept], return_inverse=True)[1], parts[kept])
+    count, g = int(telling.sum()), len(sums)
+    if g < 2 or sums @ sums <= (_ROUNDING * spread) ** 2:
+        return IntervalEstimate(slope, None, None, len(scores)), count
+    error = float(np.sqrt(sums @ sums * g / (g - 1))) / spread
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, g - 1)) * error
+    return IntervalEstimate(slope, slope - reach, slope + reach, len(scores)), count
+
+
+def _centred(values: Floats, codes: Ints) -> Floats:
+    means = np.bincount(codes, values) / np.bincount(codes)
+    return np.asarray(values - means[codes])

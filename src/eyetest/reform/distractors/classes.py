@@ -1,27 +1,34 @@
-"""Distractors of a closed class list: near by WordNet, groups or spelling; no synonyms or subclasses."""
+"""Distractors of a closed class list: near by WordNet, groups, spelling or confusions; no synonyms or subclasses."""
 
 import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from eyetest.errors import InputError, percent
+from eyetest.errors import InputError, heading, percent
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
+from eyetest.results.scores import benchmark_of, scores_of
+from eyetest.runs import Run, is_run
+from eyetest.scoring import Scorer
 
-Way = Literal["hierarchy", "groups", "similarity"]
+Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 Matrix = NDArray[np.float32]
 Key = TypeVar("Key", bound=Hashable)
+# Ways that know near classes only; classes known by later ways are farther
+_PARTIAL: tuple[Way, ...] = ("groups", "confusion")
 _BRACKETED = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _HEAD_FIRST = re.compile(r" (?:of|with|for|from|in|on|at|without) .*")
 _NEAR_CLASSES = 8  # how many of the other classes have to be near for a sense to be the likely one
@@ -116,7 +123,10 @@ def _what_it_is(words: str) -> Iterator[str]:
 
 
 def measure_all(
-    classes: Sequence[VocabularyClass], ways: Sequence[Way], wordnet: WordNet | None
+    classes: Sequence[VocabularyClass],
+    ways: Sequence[Way],
+    confused: Mapping[tuple[str, str], int],
+    wordnet: WordNet | None,
 ) -> tuple[Matrix, NDArray[np.int8]]:
     """Distance of every two classes by the first way that knows both, and the index of that way."""
     distance = np.full((len(classes), len(classes)), np.nan, np.float32)
@@ -126,6 +136,8 @@ def measure_all(
         measured = np.full(distance.shape, np.nan, np.float32)
         if name == "hierarchy" and wordnet:
             measured = by_hierarchy(classes, wordnet)
+        elif name == "confusion":
+            measured = by_confusion(classes, confused)
         elif name == "groups":
             for rows in _held([known.group] if known.group else () for known in classes).values():
                 measured[np.ix_(rows, rows)] = 0
@@ -135,7 +147,7 @@ def measure_all(
         new = np.isnan(distance) & ~np.isnan(measured)
         distance[new] = measured[new] + farther
         way[new] = number
-        farther += name == "groups"  # which knows near classes only: those known by later ways are farther
+        farther += name in _PARTIAL
     return distance, way
 
 
@@ -147,6 +159,20 @@ def by_hierarchy(classes: Sequence[VocabularyClass], wordnet: WordNet) -> Matrix
     for above in sorted(holders, key=lambda above: (-len(holders[above]), wordnet.depth(above))):
         rows = np.array(holders[above])
         distance[np.ix_(rows, rows)] = math.log2(max(len(rows), 2) - 1) / scale
+    return distance
+
+
+def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str, str], int]) -> Matrix:
+    """Near are classes often confused; those that never were are left to other ways."""
+    numbers = {plain(name): number for number, known in enumerate(classes) for name in known.names}
+    counts = np.zeros((len(classes), len(classes)), np.float32)
+    for (gold, chosen), count in confused.items():
+        here = numbers.get(plain(gold)), numbers.get(plain(chosen))
+        if here[0] is not None and here[1] is not None and here[0] != here[1]:
+            counts[here] += count
+    both = counts + counts.T
+    distance = np.full(both.shape, np.nan, np.float32)
+    distance[both > 0] = 1 / (1 + both[both > 0])
     return distance
 
 
@@ -162,6 +188,7 @@ class Hardness(msgspec.Struct, frozen=True, kw_only=True):
     options: int
     pool: int
     ways: tuple[Way, ...]
+    confused: Mapping[tuple[str, str], int] = {}
     seed: int = 0
 
 
@@ -182,7 +209,7 @@ class ClassDistractors:
         self._classes = name_classes(offered, wordnet)
         self._numbers = {known.name: number for number, known in enumerate(self._classes)}
         self._kin = related(self._classes, wordnet)
-        distance, self._way = measure_all(self._classes, self._ways, wordnet)
+        distance, self._way = measure_all(self._classes, self._ways, hard.confused, wordnet)
         weights = np.array([counts[known.name] or _UNSEEN for known in self._classes], np.float64)
         request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self._kin)
         self._options = HardOptions(distance, request, hard.seed)
@@ -255,3 +282,20 @@ def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, Clas
     for gold in golds:
         names.setdefault(plain(gold), ClassLabel(name=gold))
     return names
+
+
+def read_confusions(path: Path) -> Counter[tuple[str, str]]:
+    """How often the answers of a run named another class (second) than the gold (first)."""
+    if not is_run(path):
+        raise InputError(f"{heading('own', 'confusions')}: {path} is no run folder")
+    run = Run(path)
+    benchmark = benchmark_of(run)
+    scores, _ = scores_of(run, benchmark, Scorer())
+    wrong = scores.filter(pl.col("choice").is_not_null() & (pl.col("score") < 1)).group_by("item", "choice").len()
+    items = {item.id: item for item in benchmark if item.choices}
+    confused: Counter[tuple[str, str]] = Counter()
+    for name, choice, count in wrong.collect().iter_rows():
+        if (item := items.get(name)) is not None and item.gold:
+            chosen = item.choices[ord(choice) - ord("A")]
+            confused[item.choices[item.gold[0]].text, chosen.text] += count
+    return confused

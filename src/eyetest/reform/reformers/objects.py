@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ import msgspec
 from eyetest.benchmarks.images import CLASS_QUESTION
 from eyetest.reform.annotation import Annotation, Annotations, Box, FileSettings, Region
 from eyetest.reform.distractors import plain
-from eyetest.reform.distractors.classes import ClassDistractors, Hardness, Way
+from eyetest.reform.distractors.classes import ClassDistractors, Hardness, Way, read_confusions
 from eyetest.reform.reformers import (
     Kit,
     Made,
@@ -39,6 +40,8 @@ class ClassificationSettings(FileSettings, frozen=True):
     hard: tuple[Way, ...] = ("hierarchy", "similarity")
     """By what classes are near; the first way that knows two classes counts."""
     pool: Annotated[int, msgspec.Meta(ge=1)] = 12  # number of near classes that distractors are drawn from
+    confusions: str = ""
+    """A run folder, whose wrong answers are confusions of classes; precedes all other ways."""
 
 
 @reformer(
@@ -52,7 +55,11 @@ def _classification(
     golds = Counter(record.label for record in annotations if record.label.strip())
     if not golds:
         return lambda record: "no class"
-    hard = Hardness(options=settings.options, pool=settings.pool, ways=settings.hard, seed=kit.seed)
+    ways, confused = settings.hard, Counter[tuple[str, str]]()
+    if settings.confusions:
+        ways = ways if "confusion" in ways else ("confusion", *ways)
+        confused = read_confusions(Path(settings.confusions))
+    hard = Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused, seed=kit.seed)
     distractors = ClassDistractors(annotations.classes, golds, hard)
     for line in distractors.notes:
         kit.note(line)

@@ -1,4 +1,4 @@
-"""Scores: by protocol, with and without the image, by dimension and by tag."""
+"""Scores: by protocol, with and without the image, and by tag."""
 
 from functools import partial
 
@@ -11,38 +11,6 @@ from eyetest.measures.results import TAG
 from eyetest.pages import palette, plots
 from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Counts, Material, ReportItems
-
-_TAG = "dimension"
-
-
-def _dimensions_numbers(material: Material) -> pl.DataFrame:
-    if _TAG not in material.results.tags:
-        raise NotMeasurable("no item has the tag dimension")
-    table = plots.named(material.measured("accuracy", (_TAG,))).drop_nulls([TAG + _TAG, "accuracy"])
-    if table.is_empty():
-        raise NotMeasurable("dimensions: no answer to an item with a dimension has a score")
-    dimension = pl.col(TAG + _TAG).alias(_TAG)
-    scores = plots.shown(table, "model", "series", dimension, "accuracy±", "unread", "n")
-    ranks = material.known("ranks", (_TAG,))
-    if ranks is None:
-        return scores.with_columns(pl.lit(None, pl.Float64).alias("rank")).drop("model")
-    ranks = plots.shown(ranks, "model", "mean_rank±", *plots.rebounded("rank_of_mean_ranks", "rank"))
-    keys = [*plots.benchmark_of(table), "model"]
-    return scores.join(ranks, on=keys, how="left", maintain_order="left").drop("model")
-
-
-def _draw_dimensions(frame: pl.DataFrame) -> ChartType:
-    mean = pl.col("accuracy").mean().over("series").alias("mean")
-    named = frame.with_columns(
-        mean,
-        pl.when(pl.col("rank").is_null())
-        .then("series")
-        .otherwise(pl.format("{}. {}", pl.col("rank").cast(int), "series"))
-        .alias("series"),
-    )
-    ranked = named.sort("rank", "mean", descending=[False, True], nulls_last=True, maintain_order=True)
-    return plots.dot_panels(ranked, plots.Dots("accuracy", "", plots.PERCENT, None), split=_TAG)
-
 
 _MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
 _COLOURS = dict(zip(_MODALITIES, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))
@@ -169,7 +137,6 @@ def _answered_by_tag(frame: pl.DataFrame, items: ReportItems) -> Counts:
 
 
 FIGURE = (
-    described("dimensions", _dimensions_numbers, _draw_dimensions),
     described("accuracy", _accuracy_numbers, _draw_accuracy, counts=_answered),
     described("modality", _modality_numbers, _draw_modality),
     described("capabilities", _capabilities_numbers, _draw_all_capabilities, counts=_answered_by_tag),

@@ -106,7 +106,8 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     if may.golds:
         every = [name for name in items.columns if name.startswith(TAG)]
         named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold"}
-    words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
+    binned = {name: numbers.to_list() for name, numbers in collection.binned.items() if name in named}
+    words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named - binned.keys())}
     if may.golds:
         words["finding"] = _coded(items.get_column("findings"))
     verdicts = map(collection.verdicts, range(len(collection)))
@@ -116,7 +117,7 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
         "words": words,
-        "numbers": {name: collection.numbers(name).to_list() for name in numbers},
+        "numbers": {name: collection.numbers(name).to_list() for name in numbers} | binned,
         "judged": [[(one.stage, one.verdict) for one in some] for some in verdicts] if may.golds else None,
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,

@@ -260,7 +260,8 @@ def _facets(
             continue
         counts = judged[key] if key in judged else beside(key).counts.get(key, {})
         shown = sorted(everything[:_MOST_VALUES], key=lambda value: value not in on.get(key, ()))
-        values = [(value, value, counts.get(value, 0)) for value in shown]
+        is_binned = key in collection.binned
+        values = [(value, _in_words(value) if is_binned else value, counts.get(value, 0)) for value in shown]
         several = key in ("stage", "finding") or (key.startswith(TAG) and collection.items.schema[key].is_nested())
         more, is_open, number = len(everything) - len(shown), number < _OPEN_FACETS or key in on, number + 1
         yield {"key": key, "name": name, "values": values, "more": more, "open": is_open, "several": several}
@@ -273,6 +274,10 @@ def _facets(
             counted.append((span, label, None if inside is None else int(np.count_nonzero(inside))))
         name, is_open = _BAND_NAMES.get(key, key.title()), key in _OPEN_BANDS or key in on
         yield {"key": key, "name": name, "values": counted, "more": 0, "open": is_open, "several": False}
+
+
+def _in_words(span: str) -> str:
+    return span.replace("..<", " to below ").replace("..", " to ")
 
 
 def _is_blind(condition: str) -> bool:

@@ -29,14 +29,15 @@ from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
-from eyetest.records import Choice, ImageRef, Item, Manifest, Message, Prompt, Response, RunStep, Words
+from eyetest.records import Choice, ImageRef, Item, Manifest, Message, Prompt, Response, RunStep, StoppingRule, Words
+from eyetest.records.tables import Cut
 from eyetest.running import Asking, Session
 from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter
 
 SHARING = 3
 """So many neighbours show the same image."""
-RULE = "at least 2 of 3 models"
+RULE = StoppingRule(falls=Cut(op=">=", value=2), models=3)
 
 
 def make(folder: Path, size: int) -> None:
@@ -57,7 +58,7 @@ def make(folder: Path, size: int) -> None:
         run.record(RunStep(what="ask"), session.entries, session.about)
 
 
-def new_session(folder: Path, models: int, stop: str = "") -> Session:
+def new_session(folder: Path, models: int, stop: StoppingRule | None = None) -> Session:
     """Fake models that are right more and more often."""
     names = parse_models([f"m{n}=scripted:right=0.{5 + n}" for n in range(models)])
     benchmark = Benchmark(folder / "bench")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from eyetest.commands.doctor import DoctorResult, doctor
     from eyetest.commands.exchange import export_file, import_file
     from eyetest.commands.gathering import results
-    from eyetest.commands.harden_options import harden_options
-    from eyetest.commands.harden_screenshot import harden_screenshot
+    from eyetest.commands.harden import harden_options, harden_screenshot
     from eyetest.commands.init import init
     from eyetest.commands.leaderboard import LeaderboardResult, leaderboard
     from eyetest.commands.measure import MeasureResult, measure
@@ -37,9 +36,11 @@ if TYPE_CHECKING:
     from eyetest.commands.reconcile import ReconcileResult, reconcile
     from eyetest.commands.refine import RefineResult, refine
     from eyetest.commands.reform import reform
-    from eyetest.commands.report import ReportResult, bundle_items, chart, charts, report
+    from eyetest.commands.report import ReportResult, chart, report
     from eyetest.commands.review import (
         ReviewStatus,
+        export_review,
+        import_review,
         invite,
         review,
         review_decisions,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         review_status,
         revise,
     )
-    from eyetest.commands.review_tools import export_review, import_review
     from eyetest.commands.run import PlanResult, run
     from eyetest.commands.score import ReadingResult, ScoreResult, score
     from eyetest.commands.show import BenchmarkResult, ShowResult, StatusResult, show
@@ -107,10 +107,8 @@ __all__ = [
     "__version__",
     "audit",
     "browse",
-    "bundle_items",
     "certify",
     "chart",
-    "charts",
     "compare",
     "doctor",
     "export_benchmark",
@@ -157,8 +155,7 @@ _HOMES = {
     "eyetest.commands.doctor": "DoctorResult doctor",
     "eyetest.commands.exchange": "export_file import_file",
     "eyetest.commands.gathering": "results",
-    "eyetest.commands.harden_options": "harden_options",
-    "eyetest.commands.harden_screenshot": "harden_screenshot",
+    "eyetest.commands.harden": "harden_options harden_screenshot",
     "eyetest.commands.init": "init",
     "eyetest.commands.leaderboard": "LeaderboardResult leaderboard",
     "eyetest.commands.measure": "MeasureResult measure",
@@ -168,9 +165,9 @@ _HOMES = {
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",
-    "eyetest.commands.report": "ReportResult bundle_items chart charts report",
-    "eyetest.commands.review": "ReviewStatus invite review review_decisions review_outcomes review_status revise",
-    "eyetest.commands.review_tools": "export_review import_review",
+    "eyetest.commands.report": "ReportResult chart report",
+    "eyetest.commands.review": "ReviewStatus export_review import_review invite review review_decisions "
+    "review_outcomes review_status revise",
     "eyetest.commands.run": "PlanResult run",
     "eyetest.commands.score": "ReadingResult ScoreResult score",
     "eyetest.commands.show": "BenchmarkResult ShowResult StatusResult show",

@@ -208,25 +208,6 @@ def test_requests_that_share_a_image_are_neighbours(tmp_path: Path, endpoint: En
     assert changes == 7, "each image is sent in one go"
 
 
-def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 20)
-    models = [("--model", f"m{n}=scripted:right={right},seed={n}") for n, right in enumerate((0.9, 0.8, 0.4))]
-    command = ("run", "b", "--to", "r", *sum(models, ()), "--samples", 4, "--temperature", 1)
-    rule = ("--stop", "more than 2 of 4 samples, at least 2 of 3 models")
-    done = nursery.run(*command, *rule)
-    assert done.code == 0, done.stderr
-    asked = len(stored(tmp_path / "r"))
-    assert asked < 200
-    assert f"{240 - asked:,} not needed" in done.stdout
-    assert json.loads(nursery.run("show", "r", "--output", "json").stdout)["not_needed"] == 240 - asked
-    assert f"{240 - asked:,} calls were not needed" in nursery.run("show", "r").stderr
-    again = nursery.run(*command, *rule)
-    assert again.code == 0
-    assert len(stored(tmp_path / "r")) == asked
-    assert nursery.run(*command).code == 0
-    assert len(stored(tmp_path / "r")) == 240, "without the rule everything is asked"
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

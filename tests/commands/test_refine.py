@@ -178,19 +178,6 @@ def test_a_budget_is_for_all_stages_together(here: Path, endpoint: Endpoint, eye
         assert outcome(here / to) == outcome(here / "whole")
 
 
-def test_a_wrong_key_is_reported_with_few_calls(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
-    """With all calls in flight at once, none is left when the first one fails."""
-    endpoint.rule = lambda attempt: failure(401, "wrong key")
-    make_bench(here / "tiny", 3)
-    write_yaml(here / "models.yaml", {"m": f"openai:m@{endpoint.url}"})
-    stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
-    write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 1, "modality": "no-image"}}, "stages": [stage]})
-    done = eyetest("refine", "tiny", *USUAL[2:], "--to", "d")
-    assert done.code == 2
-    assert "m was given up: 401" in done.err
-    assert not (here / "d/verdicts.parquet").exists()
-
-
 def test_a_dry_run_touches_nothing(refined: Path, eyetest: Eyetest) -> None:
     assert "1,600 calls" in eyetest(*USUAL, "--to", "d", "--dry-run").fine()
     assert not (refined / "d").exists()

@@ -1,6 +1,5 @@
 """A suite from its file to its tables: what it asks, what counts, and what it says of a file that is wrong."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.commands.suite import PreparedSuite, SuiteResult, ask, measure_suite, prepare, suite, write_suite
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest
-from eyetest.records.recipe import SuiteOnly
 from eyetest.runs import Run
 
 pytestmark = pytest.mark.journey
@@ -28,7 +26,7 @@ MODELS: Mapping[str, Any] = {
 SUITE: Mapping[str, Any] = {
     "benchmarks": [
         {"bench": "cg", "dimension": "CG", "task": "scene"},
-        {"bench": "fg", "tags": {"dataset": "from"}, "options": [2, 4]},
+        {"bench": "fg", "tags": {"dataset": "from"}},
         "stp.jsonl",
     ],
     "models": "models.yaml",
@@ -73,10 +71,8 @@ def whole(asked: PreparedSuite) -> SuiteResult:
     return measure_suite(asked)
 
 
-def test_a_run_for_each_benchmark_and_each_number_of_options(folder: Path, asked: PreparedSuite) -> None:
-    assert sorted(path.name for path in (folder / "out/runs").iterdir()) == [
-        *("cg", "fg", "fg-2-options", "fg-4-options", "stp")
-    ]
+def test_a_run_for_each_benchmark(folder: Path, asked: PreparedSuite) -> None:
+    assert sorted(path.name for path in (folder / "out/runs").iterdir()) == ["cg", "fg", "stp"]
     assert len(asked.conditions) == 6
     assert Run(folder / "out/runs/cg").responses().num_rows == 12 * 3 * 6
 
@@ -102,7 +98,6 @@ def test_the_headline_speaks_of_each_benchmark(folder: Path, tmp_path: Path) -> 
     ask(prepared)
     page = write_suite(prepared, measure_suite(prepared)).read_text()
     assert "this benchmark" not in page.lower()
-    assert "of 2 benchmarks" in page
     assert " on cg" in page
     assert " on fg" in page
 
@@ -123,43 +118,24 @@ def test_unread_answers_are_in_the_tables_and_notes(folder: Path, tmp_path: Path
 def test_every_table_is_there(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
     names = {f"{what}-by-{tag}" for what in ("accuracy", "instability") for tag in ("dimension", "task", "dataset")}
     names |= {"instability-by-source", "scores", "overall", "format-hits", "positions", "circular", "correlation"}
-    assert set(whole.tables) == names | {"options", "table-3", "table-4"}
+    assert set(whole.tables) == names | {"table-3", "table-4"}
     assert not any("not measured" in note for note in whole.notes)
     hits = whole.tables["format-hits"]
     assert [name for name in hits.columns if not name.endswith(("_low", "_high"))] == ["model", "format", "none"]
     page = write_suite(asked, whole, "eyetest suite suite.yaml").read_text()
-    assert all(title in page for title in ("Dimensions", "Format hit rate", "eyetest suite"))
+    assert all(title in page for title in ("Accuracy by tag", "eyetest suite"))
     assert {path.stem for path in (folder / "out/tables").iterdir()} == set(whole.tables)
-    shape = pl.read_csv(folder / "out/tables/options.csv").shape
-    assert shape == whole.tables["options"].shape
-
-
-def test_fewer_options_are_asked_of_the_same_items_and_count_nowhere_else(whole: SuiteResult) -> None:
-    table = whole.tables["options"].filter(shots="none")
-    assert table.select("dataset", "options", "n", "guessing").unique().sort("options").rows() == [
-        ("FG set", 2, 9, 0.5), ("FG set", 4, 9, 0.25)
-    ]  # fmt: skip
+    shape = pl.read_csv(folder / "out/tables/scores.csv").shape
+    assert shape == whole.tables["scores"].shape
     assert whole.results.items.height == 12 + 10 + 8
 
 
-def _part(prepared: PreparedSuite, **changes: Any) -> SuiteResult:
-    return measure_suite(prepared._replace(suite=msgspec.structs.replace(prepared.suite, **changes)))
-
-
-def test_a_part_is_measured_without_asking(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
+def test_what_models_were_trained_on_is_left_out_without_asking(folder: Path, asked: PreparedSuite) -> None:
     before = {path: path.stat().st_mtime_ns for path in (folder / "out/runs").glob("*/run.json")}
-    part = _part(asked, only=SuiteOnly(dimension=("CG", "FG")))
-    assert part.results.items.height == 22
-    same, all_of_it = (one.tables["accuracy-by-dimension"].sort("model", "shots") for one in (part, whole))
-    for name in ("CG", "CG_low", "FG_high"):
-        assert same.get_column(name).to_list() == pytest.approx(all_of_it.get_column(name).to_list())
-    unseen = _part(asked, unseen=True)
+    unseen = measure_suite(asked._replace(suite=msgspec.structs.replace(asked.suite, unseen=True)))
     assert set(unseen.results.items.get_column("tag.dataset")) == {"cg", "stp"}
     assert "10 items of FG set left out: good trained on it" in unseen.notes
-    assert "options" not in unseen.tables
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    with pytest.raises(InputError, match='did you mean "FG"'):
-        _part(asked, only=SuiteOnly(dimension="Fg"))
 
 
 def test_what_an_earlier_suite_asked_does_not_count(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
@@ -201,20 +177,6 @@ def test_a_budget_is_for_all_benchmarks_together(folder: Path, tmp_path: Path) -
     assert calls[1] == 180 - 84
 
 
-def test_benchmarks_with_fewer_options_are_made_once(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder / "fg", tmp_path / "fg")
-    fewer = {"benchmarks": [{"bench": str(tmp_path / "fg"), "options": [2]}], "models": ["scripted:"]}
-    prepare(fewer, tmp_path / "out")
-    made = tmp_path / "out/benchmarks/fg-2-options/benchmark"
-    first = (made / "benchmark.json").stat().st_mtime_ns
-    prepare(fewer, tmp_path / "out")
-    assert (made / "benchmark.json").stat().st_mtime_ns == first
-    shutil.rmtree(tmp_path / "fg")
-    write_bench(tmp_path / "fg", 7)
-    prepare(fewer, tmp_path / "out")
-    assert len(Benchmark(made)) == 6
-
-
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -228,7 +190,7 @@ def test_benchmarks_with_fewer_options_are_made_once(folder: Path, tmp_path: Pat
             {"conditions": {"order": 7, "perturb": "order"}},
             "perturb=order starts from the usual order; leave out order",
         ),
-        ({"benchmarks": [{"runs": ["r"], "options": [2]}]}, "options and limit are about what is asked"),
+        ({"benchmarks": [{"runs": ["r"], "limit": 2}]}, "limit is about what is asked"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(folder: Path, tmp_path: Path, change: dict[str, Any], line: str) -> None:

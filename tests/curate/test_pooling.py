@@ -14,8 +14,6 @@ from eyetest.benchmarks.tags import parse_tag_maps, read_table
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest, sorting_tags, tag_words
 from eyetest.records.tables import Condition, shown_order
-from eyetest.results.joining import merge_into
-from eyetest.runs import Run
 from tests.conftest import png
 
 LONG = "How many of the people on the left side of the photo are wearing a red hat and a scarf"
@@ -170,17 +168,6 @@ def test_answers_of_runs_on_the_sources_count(sources: Path) -> None:
     first = both.filter(pl.col("benchmark") == "first").drop("benchmark")
     assert first["accuracy"].to_list() == own["run-first"]["accuracy"].to_list()
     assert both["n"].to_list() == [4, 4, 4, 4]
-    et.merge(runs, bench=pool, to="merged")
-    merged = Run(Path("merged"))
-    assert merged.manifest.benchmark is not None
-    assert merged.manifest.benchmark.name == "pool"
-    assert et.measure("accuracy", merged, by="benchmark").frame.select(both.columns).equals(both)
-    plan = et.run(pool, models=models, condition=asked, to="merged", dry_run=True)
-    assert plan.frame["calls"].to_list() == []
-    other = et.run("first", models=models, to="other")
-    elsewhere = et.pool(["second"], to="elsewhere").benchmark
-    with pytest.raises(InputError, match="is about neither"):
-        merge_into([Run(other.path), Run(runs[1].path)], Path("x"), pool=elsewhere)
 
 
 def test_several_benchmarks_are_pooled_on_the_way(sources: Path) -> None:

@@ -102,7 +102,6 @@ def test_a_split_over_two_tags_is_even_over_the_first_and_inside_it(
 
 
 MMSTAR = msgspec.convert({"per": "core", "count": 250, "balance": ["axis", "difficulty"]}, Select)
-MMMU_PRO = msgspec.convert({"per": "subject", "count": 60}, Select)
 RELEASED = {
     "coarse perception": {"scene and topic": 141, "style & quality": 78, "emotion": 31},
     "fine-grained perception": {"recognition": 118, "counting": 92, "localization": 40},
@@ -161,14 +160,6 @@ def test_mmstar_takes_the_released_counts_where_the_pool_holds_no_more() -> None
     chosen = select(items, MMSTAR, seed=1)
     expected = {(core, axis): size for core, axes in RELEASED.items() for axis, size in axes.items()}
     assert counts(items, chosen, "core", "axis") == expected
-
-
-def test_mmmu_pro_takes_60_of_each_of_30_subjects() -> None:
-    sizes = {f"subject {n:02}": 60 + n * 3 for n in range(30)}
-    items = pool(subject=sizes)
-    chosen = select(items, MMMU_PRO, seed=0)
-    assert len(chosen.ids) == 1800
-    assert set(counts(items, chosen, "subject").values()) == {60}
 
 
 def test_a_quota_that_cannot_be_met_is_refused_in_one_line() -> None:

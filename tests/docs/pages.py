@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 ITEMS = 24
 READERS = 10
 _OUTPUTS = {"--to", "--page", "--figures", "--verdicts-to", "--fix", "--bundle", ">"}
-_ELSEWHERE = re.compile(r"(?:openai|transformers|vllm):[^\s,\"]+")
+_ELSEWHERE = re.compile(r"(?:openai|transformers):[^\s,\"]+")
 _FEWER = {"1200": "36", "300": "18"}
 
 

@@ -2,24 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from eyetest.filters import FILTERS, FilterInput, Seat
-from eyetest.measures.stats.paired import benjamini_hochberg
 from eyetest.records import Verdict
 from tests.filters.answers import evidence, judged, stage
 from tests.filters.simulated import Drawn
 
 RULE = stage(filter="chance-aware", rate=0.05)
-
-
-@given(st.lists(st.floats(0, 1), max_size=60), st.sampled_from([0.01, 0.05, 0.2, 0.5]))
-def test_the_limit_is_that_of_benjamini_and_hochberg(p_values: list[float], rate: float) -> None:
-    ours = [p is not None and p <= rate for p in benjamini_hochberg(p_values)]
-    theirs = multipletests(p_values, rate, method="fdr_bh")[0].tolist() if p_values else []
-    assert ours == theirs
 
 
 def panel(known: int, options: int = 4, believed: int = 0) -> Drawn:

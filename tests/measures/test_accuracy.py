@@ -240,14 +240,6 @@ def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
     assert "fine, no-image 87.5 % (7 of 8, mostly failed)" in note
 
 
-def test_yes_and_no_count_what_says_neither() -> None:
-    items = [{"item": str(i), "yes": True, "options": 2} for i in range(4)]
-    rows = answers({"score": 1.0}, {}, {"reading": "unparsed"}, UNREAD[-1])
-    row = MEASURES["yes-no"].measure(results(rows, items), FEW).table.row(0, named=True)
-    assert (row["unread"], row["n"]) == (0.5, 3)
-    assert row["accuracy"] == pytest.approx(1 / 3)
-
-
 SAID = {"tp": (True, "yes"), "fp": (False, "yes"), "tn": (False, "no"), "fn": (True, "no"), "?": (True, None)}
 
 

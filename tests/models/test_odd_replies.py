@@ -35,6 +35,7 @@ def with_message(**fields: Any) -> dict[str, Any]:
 
 ODD: dict[str, tuple[object, str]] = {
     "half a token": (completion("A", usage={"prompt_tokens": 5.5, "completion_tokens": "7"}), "A"),
+    "tokens of no column": (completion("A", usage={"prompt_tokens": 2**63, "completion_tokens": -5}), "A"),
     "usage is a text": (completion("A", usage="many"), "A"),
     "infinite tokens": (b'{"choices":[{"message":{"content":"A"}}],"usage":{"prompt_tokens":1e999}}', "A"),
     "a long number": (b'{"choices":[{"message":{"content":"A"}}],"usage":{"prompt_tokens":%s}}' % (b"9" * 6000), "A"),
@@ -87,6 +88,24 @@ def test_depth_is_no_reason_to_fall(data: bytes) -> None:
         read_completion("00", data)
     assert caught.value.kind == "garbage"
     assert read_failure(400, {}, data).kind == "bad-request"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, {"object": "error", "message": "The model `m` does not exist.", "type": "NotFoundError", "code": 404}),
+        (404, {"error": {"message": 'model "m" not found, try pulling it first', "type": "api_error"}}),
+        (404, [{"error": {"code": 404, "message": "models/m is not found", "status": "NOT_FOUND"}}]),
+        (404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist"}}),
+        (400, {"error": {"message": "m is not a valid model ID", "code": 400}}),
+        (400, {"error": {"message": "Model Not Exist", "type": "invalid_request_error"}}),
+        (400, {"error": {"message": "no", "code": "model_not_found"}}),
+    ],
+    ids=lambda part: json.dumps(part)[:40],
+)
+def test_an_unknown_model_is_hopeless(status: int, body: object) -> None:
+    failed = read_failure(status, {}, json.dumps(body).encode())
+    assert (failed.kind, failed.hopeless, failed.passing) == ("not-found", True, False)
 
 
 def read_back(response: Response, folder: Path) -> Response:

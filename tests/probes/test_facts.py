@@ -90,16 +90,6 @@ def test_repeats_across_splits_and_benchmarks() -> None:
     assert kinds["questions-also-in-other"].evidence["a"] == "is theirs of generated"
 
 
-def test_nearly_equal_questions_about_one_image() -> None:
-    long = "Which of the birds that sit on the long wire above the old house is the largest of them all"
-    items = [
-        item("a", "left", "right", question=f"{long}?", images=(IMAGE,)),
-        item("b", "left", "right", question=f"{long} today?", images=(IMAGE,)),
-        item("c", "left", "right", question="How many birds are there?", images=(IMAGE,)),
-    ]
-    assert set(found(items, "duplicate-items")["near-duplicate-questions"].items) == {"a", "b"}
-
-
 def test_items_with_missing_images_are_not_compared() -> None:
     items = [item(str(n), "cat", "dog", question="What is in <image 1>?") for n in range(5)]
     (finding,) = found(items, "duplicate-items").values()

@@ -9,7 +9,7 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.commands.review_tools import export_review
+from eyetest.commands.review import export_review
 from eyetest.errors import Forbidden, InputError
 from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import OpenReview, ReviewSettings, open_review

@@ -5,10 +5,8 @@ import sys
 from typing import Any
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
 
-from eyetest.records import GrayImage, ImagePart, ImageRef, Message, Prompt, Request, Response, Words
+from eyetest.records import GrayImage, ImagePart, ImageRef, Message, Prompt, Request, Words
 
 IMAGE = ImageRef(sha256="a" * 64, format="png", width=8, height=6, size=70)
 
@@ -71,27 +69,3 @@ def test_an_id_is_the_same_tomorrow_and_in_another_process() -> None:
     ]
     assert ids[0] == ids[1] == f"{request().id} {request(settings={k: k for k in 'vwxyz'}).id}\n"
     assert request().id == "d2702639641d8dfe26e7f0a881ca31e7"
-
-
-_words = st.text(max_size=30)
-
-
-@given(
-    st.builds(
-        Response,
-        request=st.text("0123456789abcdef", min_size=32, max_size=32),
-        outcome=st.sampled_from(["answered", "truncated", "blocked", "failed"]),
-        text=st.none() | _words,
-        thinking=_words,
-        error=_words,
-        detail=_words,
-        tokens_in=st.none() | st.integers(0, 2**62),
-        attempts=st.integers(1, 99),
-        candidates=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4).map(tuple),
-        given=st.none() | st.floats(0, 1),
-    )
-)
-def test_a_response_is_one_line_whatever_was_said(response: Response) -> None:
-    line = msgspec.json.encode(response)
-    assert b"\n" not in line
-    assert msgspec.json.decode(line, type=Response) == response

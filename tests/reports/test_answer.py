@@ -11,8 +11,8 @@ import pytest
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
 from eyetest.records import ModelEntry
-from eyetest.reports.answer import answer, cautions, first_sentence, lacks
-from eyetest.reports.report import Material, Report
+from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored
+from eyetest.reports.report import Material, Report, ReportItems
 from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
 
@@ -35,105 +35,96 @@ def told(rows: Sequence[dict[str, Any]], options: int | None = 4, **models: Mode
 
 
 def said(report: Report) -> str:
-    return " ".join(answer(report))
+    return " ".join([first_sentence(report), *details(report)])
 
 
 def test_a_benchmark_that_needs_its_images() -> None:
     seen = scored("a", 0.8, "image") + scored("b", 0.6, "image")
     text = said(told(seen + scored("a", 0.24, "no-image") + scored("b", 0.22, "no-image")))
-    assert text.startswith("This benchmark needs its images: without the image, a scores 24.0 [")
-    assert (
-        "not significantly different from guessing (25.0); all 2 models with the image are significantly better."
-        in text
+    assert text.startswith(
+        "This benchmark needs its images: a scores 80.0 [75.8, 83.6] with the image; without it, a "
     )
-    assert "The best with the image is a, 80.0 [" in text
-    assert "on average, and the interval lies above 0 for all 2 models." in text
+    assert "not significantly below guessing (25.0); of 2 models with the image, 2 significantly better and 0" in text
+    assert "on average; the interval of 2 of 2 gains lies above 0." in text
 
 
 def test_items_answered_without_the_image() -> None:
     rows = scored("a", 0.8, "image") + scored("b", 0.51, "image") + scored("c", 0.3, "image")
     text = said(told(rows + scored("a", 0.5, "no-image")))
-    assert text.startswith("Part of this benchmark does not need the image: without the image, a scores 50.0 [")
-    assert "25.0 points above guessing (25.0); 1 of 3 models with the image is significantly better, " in text
-    assert "1 is not significantly different, 1 is significantly worse." in text
+    assert text.startswith("Part of this benchmark does not need the image: ")
+    assert (
+        ", significantly above guessing (25.0); of 3 models with the image, 1 significantly better and 1 worse."
+        in text
+    )
 
 
 def test_no_model_with_the_image_is_better() -> None:
     rows = scored("a", 0.26, "image") + scored("b", 0.1, "image") + scored("a", 0.26, "no-image")
     text = said(told(rows))
     assert text.startswith("There is no evidence that the images are needed: ")
-    assert "none of 2 models with the image is significantly better: 1 is not significantly different, 1 is" in text
-
-
-def test_one_model_at_chance_level() -> None:
-    seen = [
-        row | {"score": float(int(row["item"]) % 4 == 0 or row["item"] == "1")} for row in scored("a", 0, "image")
-    ]
-    text = said(told(seen + scored("a", 0.25, "no-image")))
-    assert "the one model with the image is not significantly different." in text
-    assert "a scores 25.2 [" in text
-    assert "with the image; the image adds 0.2 [" in text
-    assert text.endswith(", which is not significant.")
+    assert "of 2 models with the image, 0 significantly better and 1 worse." in text
+    assert "The image adds 0.0 points" in text
+    assert text.endswith("the interval of 0 of 1 gain lies above 0.")
 
 
 def test_without_blind_answers_it_says_so_and_how_to_get_them() -> None:
     report = told(scored("a", 0.8, "image") + scored("b", 0.6, "image"))
-    assert said(report).startswith("The best with the image is a, 80.0 [")
-    assert "without the image" not in said(report)
     [(what, command)] = lacks(report)
     assert what == "No model was asked without the image."
     assert "--condition no-image-guess" in command
-    assert first_sentence(report) == "a scores 80.0 [75.8, 83.6] with the image."
+    assert said(report) == "a scores 80.0 [75.8, 83.6] with the image."
 
 
 def test_without_answers_with_the_image_it_claims_nothing_of_them() -> None:
     report = told(scored("a", 0.6, "no-image") + scored("b", 0.4, "no-image-guess"))
-    assert said(report).startswith("Part of this benchmark does not need the image: without the image, a scores 60.0")
+    assert said(report).startswith("Part of this benchmark does not need the image: without it, a scores 60.0 [")
     assert "with the image" not in said(report)
     assert [what for what, _ in lacks(report)] == ["No model was asked with the image."]
-    assert first_sentence(report).startswith(
-        "Part of this benchmark does not need the image: without it, a scores 60.0 ["
-    )
 
 
 def test_open_questions_have_nothing_to_guess_from() -> None:
-    text = said(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image"), options=None))
-    assert text.startswith("The images help: without the image, b scores 20.0 [")
-    assert "guessing" not in text
-    assert (
-        "Gain: not measured (no model was asked both"
-        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image")))[0][0]
-    )
+    report = told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image"), options=None)
+    assert said(report).startswith("The images help: ")
+    assert "guessing" not in said(report)
+    assert "Gain: not measured (no model was asked both" in lacks(report)[0][0]
 
 
-def test_nothing_scored_and_nobody_asked() -> None:
-    unscored = [row | {"score": None} for row in scored("a", 0.5, "image")]
-    assert said(told(unscored)) == f"{ITEMS} items; no answer has a score."
-    assert said(told([])) == f"{ITEMS} items; no model was asked yet."
-    assert lacks(told([]))[0][1]
+@pytest.mark.parametrize(("scores", "words"), [([None], "no answer has a score"), ([], "no model was asked yet")])
+def test_nothing_scored_and_no_model_asked(scores: list[None], words: str) -> None:
+    report = told([row | {"score": None} for row in scored("a", 0.5, "image") * len(scores)])
+    assert nothing_scored(report, ReportItems(report.material)) == f"{ITEMS} items; {words}."
+    assert (first_sentence(report), details(report)) == ("", [])
+    assert lacks(report)[0][1]
 
 
-def test_several_benchmarks_are_counted() -> None:
+def test_several_benchmarks_are_told_one_by_one() -> None:
     rows = [
         {**row, "benchmark": name}
-        for name, blind in (("knows", 0.6), ("looks", 0.25))
+        for name, blind in (("knows", 0.6), ("sees", 0.25))
         for row in scored("a", 0.8, "image") + scored("a", blind, "no-image") + scored("b", 0.59, "image")
     ]
-    text = said(told(rows))
-    assert text.startswith(
-        "Part of 1 of 2 benchmarks does not need the image: models without it beat guessing, most on knows"
+    first, second, *_ = details(told(rows))
+    assert first.startswith("Without the image on knows, a scores 60.0 [")
+    assert (
+        "significantly above guessing (25.0); of 2 models with the image, 1 significantly better and 0 worse."
+        in first
     )
-    assert "a, 80.0 [75.8, 83.6] on knows; a, 80.0" in text
+    assert second.startswith("Without the image on sees, a scores 25.0 [")
 
 
-def test_leaks_are_told_where_their_interval_allows() -> None:
+@pytest.mark.parametrize(
+    ("blind", "words"),
+    [
+        (0.5, "Leakage is significant for 1 of the 2 measured, most for a: 20.0 ["),
+        (0.3, "Leakage is significant for 0 of"),
+    ],
+)
+def test_leaks_are_told_where_their_interval_allows(blind: float, words: str) -> None:
     base = ModelEntry(spec="scripted:", base="lm")
     rows = scored("a", 0.8, "image") + scored("b", 0.7, "image") + scored("lm", 0.3, "no-image")
-    report = told(rows + scored("a", 0.5, "no-image") + scored("b", 0.3, "no-image"), a=base, b=base)
-    assert "Leakage is significant for 1 of 2 models, most for a: 20.0 [" in said(report)
+    report = told(rows + scored("a", blind, "no-image") + scored("b", 0.3, "no-image"), a=base, b=base)
+    assert words in said(report)
     assert lacks(report) == []
-    report = told(rows + scored("a", 0.3, "no-image") + scored("b", 0.3, "no-image"), a=base, b=base)
-    assert said(report).endswith("Leakage was measured for 2 models and is significant for none.")
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.8], ids=["alone", "with shared habits"])
@@ -233,7 +224,7 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
 def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
     rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)
     report = report_of(rows)
-    assert "the image adds 12.5 " in said(report)
+    assert "The image adds 12.5 " in said(report)
     assert report.headline is not None
     assert dict(report.headline.select("model", "no_image_by").iter_rows())["a"] == modality
 
@@ -245,4 +236,4 @@ def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> Non
     report = report_of(rows + asked("b", [1.0] * 20))
     assert report.headline is not None
     assert dict(report.headline.select("model", "gain").iter_rows()) == {"a": 1.0, "b": None}
-    assert "the image adds 100.0 " in said(report)
+    assert "The image adds 100.0 " in said(report)

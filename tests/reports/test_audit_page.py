@@ -217,7 +217,7 @@ def test_a_page_of_many_noisy_images_stays_small_and_opens_few(
         ({"positions": [0, 0]}, 1, 0),
         ({"positions": [np.int64(3), np.float64(2)]}, 1, 0),
         ({"accuracy": float("nan"), "chance": 0.1}, 0, 2),
-        ({"by": {"x": {"n": 1}, "y": {"n": 2}}, "none": None, "object": object()}, 0, 4),
+        ({"by": {"x": {"n": 1}, "y": {"n": 2}}, "none": None, "object": object()}, 0, 3),
         ({"a": {"b": {"c": {"d": {"e": 1}}}}}, 0, 1),
     ],
 )

@@ -4,33 +4,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.pages import palette
 from eyetest.pages.plots import as_png, for_page
-from eyetest.records import ModelEntry
-from eyetest.records.tables import order_of
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.report import Material, Report, chart, tell, unanswered
-from eyetest.reports.report_page import ReportDetails, write_report_page
-from tests.measures.tables import choice_items, grid, results, weighed
+from tests.measures.tables import grid, results
 from tests.reports.pages import HOSTILE
-from tests.reports.synthetic import panel, suite_panel, with_fewer_options
+from tests.reports.synthetic import panel
 
 pytestmark = pytest.mark.journey
 
 NAMES = {
-    *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel", "dialogue"),
-    *("instability", "items", "positions", "modality", "dimensions", "format-hits", "options", "steadiness"),
+    *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel"),
+    *("instability", "items", "positions", "modality"),
 }
-WHITE_BOX = {"generation-likelihood"}
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
 
@@ -40,14 +34,12 @@ def drawn_report(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
     dimensions = HOSTILE if hostile else ("shape", "colour")
     elo = {name: 1000.0 - i for i, name in enumerate(names)}
-    fewer = with_fewer_options(names, dimensions[:2])
-    found = suite_panel(names, dimensions)
-    return tell(Material(found, external=elo, funnel=FUNNEL, fewer_options=fewer))
+    found = panel(names, cores=dimensions)
+    return tell(Material(found, external=elo, funnel=FUNNEL))
 
 
 def test_all_figures_are_there_and_say_how_to_be_read() -> None:
-    assert set(FIGURES) == NAMES | WHITE_BOX
-    assert {figure.name for figure in FIGURES.values() if figure.part} == WHITE_BOX
+    assert set(FIGURES) == NAMES
     for figure in FIGURES.values():
         assert figure.title
         assert figure.needs
@@ -75,14 +67,14 @@ def colours(svg: str) -> Iterator[str]:
 def test_every_colour_has_its_twin_in_the_dark() -> None:
     known = set(re.findall(r'="(#\w+)"', palette.dark_rules()))
     free = {"none", "transparent", palette.ON_BRIGHT, palette.PAPER, "white"}
-    for one in (*drawn_report(30).drawn, *likelihoods().drawn):
+    for one in drawn_report(30).drawn:
         assert set(colours(one.svg)) <= known | free, one.figure.name
         assert float(ElementTree.fromstring(one.svg).attrib["width"]) < 1_100, one.figure.name
 
 
 def test_what_a_dataset_says_stays_text() -> None:
     words = ""
-    for one in (*drawn_report(4, hostile=True).drawn, *likelihoods().drawn):
+    for one in drawn_report(4, hostile=True).drawn:
         page = for_page(one.svg, one.figure.title)
         root = ElementTree.fromstring(page)
         kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
@@ -118,43 +110,6 @@ def test_numbers_are_those_of_the_measures() -> None:
     assert sorted(shown.get_column("accuracy")) == sorted(by_tag.get_column("accuracy"))
 
 
-def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> None:
-    material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
-    assert material.usual_protocols == ["image direct"]
-    shown = numbers("dimensions", material)
-    ranks = MEASURES["ranks"].measure(material.usual, Settings(by=("dimension",))).table
-    expected = dict(ranks.select("model", "rank_of_mean_ranks").iter_rows())
-    assert dict(shown.select("series", "rank").iter_rows()) == expected
-    assert shown.group_by("dimension").len().get_column("len").to_list() == [3, 3]
-    alone = numbers("dimensions", Material(suite_panel(["a"], ("shape",))))
-    assert alone.get_column("rank").to_list() == [None], "no other model to be ranked against"
-
-
-def test_what_examples_do_to_choices() -> None:
-    material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
-    hits = numbers("format-hits", material)
-    ways = [("a", "with the format shown"), ("a", "without an example")]
-    ways += [("b", "with the format shown"), ("b", "without an example"), ("c", "without an example")]
-    assert sorted(hits.select("series", "asked").rows()) == ways
-    with pytest.raises(NotMeasurable, match="the same examples"):
-        numbers("format-hits", Material(Results(panel(["a"]).scores.with_columns(marked=True), panel(["a"]).items)))
-    with pytest.raises(NotMeasurable, match="fewer options"):
-        numbers("options", material)
-
-
-def test_each_history_of_a_dialogue_has_its_own_slope() -> None:
-    items = [{"item": f"{d}{t}", "tag.dialogue": d, "tag.turn": str(t)} for d in "ab" for t in (1, 2, 3)]
-    rows = [
-        {"item": item["item"], "history": history, "score": score}
-        for history, scores in (("gold", [1, 1, 0, 1, 1, 1]), ("own", [1, 0, 0, 1, 0, 0]))
-        for item, score in zip(items, scores, strict=True)
-    ]
-    shown = numbers("dialogue", Material(results(rows, items)))
-    slopes = dict(shown.select("series", "slope").unique().iter_rows())
-    assert slopes == {"m": pytest.approx(-0.25), "m · own": pytest.approx(-0.5)}
-    assert shown.get_column("accuracy").to_list() == [1, 1, 0.5, 1, 0, 0]
-
-
 def test_failures_are_counted_by_kind() -> None:
     rows: list[dict[str, Any]] = [
         {"item": "1", "score": 1.0},
@@ -184,7 +139,7 @@ def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MEASURES._load(), "accuracy", replace(accuracy, measure=counted))
     report = tell(Material(panel(["a", "b", "c"], items=12)))
     assert report.headline is not None
-    assert sorted(calls) == [(), (), ("axis",), ("core",), ("turn",)]  # all protocols, the usual one, and by each tag
+    assert sorted(calls) == [(), (), ("axis",), ("core",)]  # all protocols, the usual one, and by each tag
 
 
 def test_a_benchmark_alone_has_what_items_tell() -> None:
@@ -228,65 +183,3 @@ def test_a_chart_for_a_notebook() -> None:
     assert as_png(drawn).startswith(b"\x89PNG")
     with pytest.raises(NotMeasurable):
         chart("modality", grid({"a": [1, 0]}))
-
-
-ITEMS = 30
-LIKELY = ("a", "b", HOSTILE[0])
-METHODS = ("generate", "likelihood", "first-token")
-
-
-def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
-    """Models that write and weigh the same items, with and without image and question, letters in four orders."""
-    rng = np.random.default_rng(0)
-    rows: list[dict[str, Any]] = []
-    for item in range(ITEMS):
-        for model in names:
-            about = {"item": str(item), "model": model}
-            rows.append(about | {"choice": "AB"[item % 2], "score": float(rng.random() < 0.6)})
-            for modality in ("image", "no-image", "gray", "no-question"):
-                weights = [(value, 1 + item % 3, 4 + item % 5) for value in rng.normal(-3, 1, 4).tolist()]
-                rows.append(about | {"method": "likelihood", "modality": modality, "choice": "A", "weights": weights})
-            for order in range(4):
-                places = np.argsort(order_of(str(item), 4, order))
-                logs = [(value, 1, 1) for value in (rng.normal(0, 1, 4) - places).tolist()]
-                rows.append(about | {"method": "first-token", "order": order, "choice": "B", "weights": logs})
-    kept = [row for row in rows if row.get("method", "generate") in methods]
-    bases = {name: ModelEntry(spec="scripted:", base=f"lm {number // 2}") for number, name in enumerate(names)}
-    return weighed(kept, choice_items([[number % 4] for number in range(ITEMS)], 4), bases)
-
-
-@cache
-def likelihoods(names: tuple[str, ...] = LIKELY, methods: tuple[str, ...] = METHODS) -> Report:
-    return tell(Material(answers(names, methods)), [FIGURES[name] for name in ("accuracy", *WHITE_BOX)])
-
-
-def test_numbers_are_those_of_the_measures_with_the_image() -> None:
-    drawn = {one.figure.name: one.numbers for one in likelihoods().drawn}
-    gaps = drawn["generation-likelihood"]
-    assert gaps.filter(weighed_by="likelihood")["series"].to_list() == [
-        "a",
-        "b",
-        "lm 0: 2 models",
-        LIKELY[2],
-        "all models",
-    ]
-    material = likelihoods().material
-    table = material.measured("generation-likelihood", scope="all").filter(weighed_by="first-token", models=1)
-    assert gaps.filter(weighed_by="first-token", models=1)["same"].to_list() == table["same"].to_list()
-
-
-def test_what_models_write_is_the_usual_however_often_letters_were_weighed() -> None:
-    assert likelihoods().material.usual_protocols == ["image direct"]
-    assert likelihoods(("a",), ("likelihood", "first-token")).material.usual_protocols == ["image direct first-token"]
-
-
-def test_the_page_has_one_heading_for_it(tmp_path: Path) -> None:
-    write_report_page(likelihoods(), ReportDetails("t"), tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert page.count(">White box</h2>") == 1
-    assert page.count("<h3>Generation against likelihood</h3>") == 1
-    (link,) = re.findall(r'<a href="#([\w-]+)">White box</a>', page)
-    assert f'id="{link}"' in page
-    plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["generation-likelihood"]])
-    write_report_page(plain, ReportDetails("t"), tmp_path / "plain.html")
-    assert "White box" not in (tmp_path / "plain.html").read_text()

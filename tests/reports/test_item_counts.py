@@ -20,7 +20,15 @@ from tests.studio.app.conftest import hostile as hostile
 pytestmark = pytest.mark.journey
 
 ITEMS = 90
-QUICK = ["malformed", "positions", "duplicate-items", "duplicate-images", "looks", "named-answer", "option-order"]
+QUICK = [
+    "malformed",
+    "positions",
+    "duplicate-items",
+    "duplicate-images",
+    "surface-cues",
+    "named-answer",
+    "option-order",
+]
 SERVED = "http://127.0.0.1:8765/?"
 
 

@@ -79,8 +79,8 @@ def _said(number: int, asked: Asked, right: Mapping[str, int]) -> Response:
     return Response(request=request(number), outcome="answered", text=letter(gold if good else (gold + 1) % 4))
 
 
-def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tmp_path: Path) -> None:
-    drawn = et.report(runs, page=tmp_path / "page.html", gallery=2, figures=tmp_path / "figures")
+def test_the_page_tells_the_settings_and_what_was_lost(runs: list[Run], tmp_path: Path) -> None:
+    drawn = et.report(runs, page=tmp_path / "page.html", figures=tmp_path / "figures")
     page = Tags((tmp_path / "page.html").read_text("utf-8"))
     page.check_inert("data:text/csv", "http://127.0.0.1:")
     words = " ".join(" ".join(page.words).split())
@@ -96,13 +96,8 @@ def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tm
         ("i8", 1, "owl"),
         ("i9", 1, "owl"),
     ]
-    assert "lost by 2 of 2 models" in words
-    assert (
-        tuple(words.partition("checked by options ")[2].split()[2:5]) == ("scribe", "reader", "72") or "72" in words
-    )
     steps = pl.read_csv(tmp_path / "figures/blind.csv").filter(pl.col("model") == "all models")
     assert steps["guessing"].to_list() == pytest.approx([0.25, 0.1])
-    assert page.images, "items have their images"
 
 
 def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
@@ -113,7 +108,7 @@ def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
 
 
 def test_the_source_may_be_named_and_runs_without_settings_are_refused(runs: list[Run], tmp_path: Path) -> None:
-    et.report(runs, page=tmp_path / "page.html", setting="original=four", gallery=0)
+    et.report(runs, page=tmp_path / "page.html", setting="original=four")
     assert "The source benchmark was not asked" not in (tmp_path / "page.html").read_text("utf-8")
     with pytest.raises(InputError, match="no linked settings"):
         et.report(runs[:1], page=tmp_path / "one.html", setting="original=four")

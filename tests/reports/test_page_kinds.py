@@ -11,8 +11,7 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-MOST_BYTES = {"report": 1_500_000, "leaderboard": 300_000, "audit": 1_500_000, "refinement": 1_500_000,
-              "reform": 800_000, "similar": 4_000_000}  # fmt: skip
+MOST_BYTES = {"report": 1_500_000, "leaderboard": 300_000, "audit": 1_500_000, "refinement": 1_500_000}
 """Weight limits of pages about 40 items and nine models."""
 RECIPE = """
 panels: {inspectors: {size: 9, modality: no-image-guess}}
@@ -44,8 +43,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     call("report", place / "run", place / "refined", "--page", made["report"]).fine()
     call("leaderboard", place / "run", "--page", made["leaderboard"]).fine()
     call("audit", place / "bench", "--page", made["audit"]).fine()
-    call("reform", "page", place / "bench", "--page", made["reform"]).fine()
-    call("similar", place / "bench", "--encoder", "words", "--page", made["similar"]).fine()
     return made | {"refinement": place / "refined" / "report.html"}
 
 

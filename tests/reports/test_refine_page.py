@@ -1,6 +1,5 @@
 """The page of a refinement: whole, alone in the world, and deaf to what a dataset would have it do."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.pages.item_links import ItemsAt, reason_kind
-from eyetest.records import Choice, Item, Manifest, OptionProvenance, Panel, Recipe, Verdict
-from eyetest.reform.building import MISSING
+from eyetest.records import Choice, Item, Manifest, Panel, Recipe, Verdict
 from eyetest.reports.refinements import (
     Interval,
     Members,
@@ -23,12 +21,9 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.reports.report import Material
-from eyetest.reports.sections import gather_statistics, write_reform_page
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.reports.synthetic import panel
-from tests.support.accessibility import check_accessible
-from tests.support.browser import Browser
 
 
 @pytest.fixture
@@ -152,37 +147,3 @@ def test_figures_become_ranges() -> None:
 def test_names_keep_their_digits() -> None:
     assert reason_kind("qwen2 said 3") != reason_kind("qwen3 said 3")
     assert together(["qwen2 said 3", "qwen2 said 5"]) == "qwen2 said 3 to 5"
-
-
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Benchmark:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="<b>birds</b>", licence="CC BY 4.0")) as writer:
-        image = writer.images.put(png())
-        for number in range(40):
-            wrong = [Choice(f"bird {n}", provenance=OptionProvenance(author="similarity")) for n in range(3)]
-            wrong.insert(number % 4, Choice("a very long heron", correct=True))
-            tags: dict[str, object] = {"dataset": "birds", "dimension": "CG", "task": "image classification"}
-            images = (image,) if number else ()
-            tags |= {} if number else {MISSING: ["x.jpg"]}
-            writer.add(Item(id=str(number), question="Which?", images=images, choices=tuple(wrong), tags=tags))
-        tags = {"dataset": "signs", "dimension": "STP", "task": "reading"}
-        writer.add(Item(id="t", question="What does it say?", references=("one way",), images=(image,), tags=tags))
-    return Benchmark(tmp_path / "b")
-
-
-def test_statistics_are_counted_by_dataset(benchmark: Benchmark) -> None:
-    birds, signs = gather_statistics([benchmark]).to_dicts()
-    assert (birds["items"], birds["images missing"], birds["distractors by"]) == (40, 1, "similarity 100.0")
-    assert (birds["options"], birds["images"], birds["mean size"]) == ("4", 1, "8 × 8")
-    assert (signs["items"], signs["options"], signs["words an option or answer"]) == (1, "", 2.0)
-
-
-def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, browser: Browser, tmp_path: Path) -> None:
-    write_reform_page([benchmark], tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert "41 items of 2 datasets, 2 tasks." in page
-    assert "choosing the longest option scores" in page
-    assert "&lt;b&gt;birds" in page
-    assert "<b>birds" not in page
-    assert len(re.findall('<article class="item">', page)) == 3
-    check_accessible(browser, tmp_path / "page.html")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from eyetest.benchmarks import Benchmark
@@ -15,14 +14,11 @@ from eyetest.records import Asked, Item, Message, Prompt, Response, RunBenchmark
 from eyetest.running import Asking, Limits, Session
 from eyetest.running.runner import Runner
 from eyetest.running.session import Questions
-from eyetest.runs import Run, RunWriter, stored
+from eyetest.runs import Run, RunWriter
 from eyetest.runs.folder import RECORDED
-from eyetest.runs.stored import PlanWriter, plan_rows, plan_table
-from eyetest.tabular.record_files import BoundedParquet
 from tests.running.benches import make_bench
 
 MODELS = parse_models(["m=scripted:right=1"])
-GROUP = 7
 
 
 @pytest.fixture
@@ -30,46 +26,11 @@ def bench(tmp_path: Path) -> Benchmark:
     return make_bench(tmp_path / "b", 60)
 
 
-@pytest.fixture
-def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many rows of a plan were in memory at once, each time, with more than their requests."""
-    monkeypatch.setattr(stored, "_ROWS_AT_ONCE", GROUP)
-    sizes: list[int] = []
-    read = BoundedParquet.table
-
-    def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
-        rows = read(self, columns, group)
-        if self.path.name == stored.PLAN and columns is None:
-            sizes.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(BoundedParquet, "table", table)
-    return sizes
-
-
 def asked(number: int) -> Asked:
     return Asked(item=f"q{number}", model="m")
 
 
-@pytest.mark.parametrize("old", [5, 7, 20])
-@pytest.mark.parametrize("new", [0, 9, 14])
-@pytest.mark.parametrize("shift", [0, 3])
-def test_rows_that_both_plans_begin_with_are_there_once(
-    tmp_path: Path, whole_rows: list[int], old: int, new: int, shift: int
-) -> None:
-    later = [number if number < 7 else number + shift for number in range(new)]
-    for request, numbers in (("aa", range(old)), ("bb", later)):
-        with PlanWriter(tmp_path) as writer:
-            for number in numbers:
-                writer.add(asked(number), request)
-    rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
-    kept = [number for number in range(old) if number not in later]
-    assert rows == [(f"q{number}", "aa") for number in kept] + [(f"q{number}", "bb") for number in later]
-
-
-def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(
-    tmp_path: Path, bench: Benchmark, whole_rows: list[int]
-) -> None:
+def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(tmp_path: Path, bench: Benchmark) -> None:
     with RunWriter(tmp_path / "r") as run:
         with run.planning() as writer:
             for number in range(30):
@@ -82,7 +43,6 @@ def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(
     known = {number: recorded.get(asked(number).key) for number in range(40)}
     assert known == {n: f"{n:032x}" if n < 30 and n % 3 else None for n in range(40)}
     assert len(recorded) == 20
-    assert max(whole_rows) <= GROUP
     assert Session(bench, MODELS, Asking()).estimate(tmp_path / "r").calls == 40
 
 

@@ -194,8 +194,6 @@ def test_status_and_explain_tell_of_turns(tmp_path: Path, endpoint: Endpoint, nu
     refused = nursery.run("show", "b", "d0t3", "--condition", "own-history")
     assert refused.code == 2
     assert "own answers are known only in a run" in refused.stderr
-    stopped = nursery.run(*command, "--condition", "own-history", "--stop", "at most 0 of 1 models")
-    assert "--stop: not with the condition history=own: a turn" in stopped.stderr
 
 
 @settings(max_examples=12, deadline=None)

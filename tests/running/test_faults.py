@@ -203,52 +203,6 @@ def test_a_server_that_pushes_back_sees_fewer_at_once(tmp_path: Path, endpoint: 
     assert refused.total() < 240, "refusals are the exception"
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        ({"error": {"message": "boom"}}, "server"),
-        ({"choices": []}, "garbage"),
-        ({"choices": [{"message": None}]}, "garbage"),
-        ({"choices": [{"message": {"content": 7}}]}, "garbage"),
-        ([], "garbage"),
-        (b"", "garbage"),
-        (b"<html>busy</html>", "garbage"),
-        (b"\xff\xfe", "garbage"),
-        (completion(None), "empty"),
-        (completion(" \n\t"), "empty"),
-        (completion([]), "empty"),  # type: ignore[arg-type]
-    ],
-    ids=str,
-)
-def test_a_200_that_is_no_answer(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, body: object, kind: str
-) -> None:
-    make_bench(tmp_path / "b", 2)
-    endpoint.rule = lambda attempt: Reply(body=body) if "number 1?" in attempt.question else None
-    assert nursery.run(*ask(endpoint, attempts=2)).code == 0
-    (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
-    assert (failed.error, failed.text, failed.attempts) == (kind, None, 2)
-    assert failed.detail
-
-
-@pytest.mark.parametrize("tokens", [2**63, 2**64, 10**30, -5])
-def test_numbers_that_fit_no_column_do_not_spoil_the_folder(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, tokens: int
-) -> None:
-    make_bench(tmp_path / "b", 4)
-    usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
-    endpoint.rule = lambda attempt: (
-        Reply(body=completion("A", usage=usage)) if "number 1?" in attempt.question else None
-    )
-    done = nursery.run(*ask(endpoint, attempts=2))
-    assert "Traceback" not in done.stderr
-    assert done.code == 0, done.stderr
-    status = nursery.run("show", "r", "--output", "json")
-    assert status.code == 0, status.stderr
-    assert len(stored(tmp_path / "r")) == 4
-    assert nursery.run(*ask(endpoint)).code == 0, "and the run can be gone on with"
-
-
 def test_blocked_and_truncated_are_outcomes(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 4)
     replies = [

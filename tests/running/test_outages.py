@@ -1,7 +1,6 @@
 """What may end a model, and what only makes it wait: servers that go away, come back, and mislead."""
 
 import asyncio
-import json
 import re
 import socket
 from collections import Counter
@@ -219,30 +218,6 @@ def test_waiting_is_told(tmp_path: Path, endpoint: Endpoint) -> None:
     assert progress.outcomes == {"answered": 12}
     assert any(re.search(r"waiting for m: 502: restarting \(waited \d+ s, up to 600 s\)", words) for words in told)
     assert "waiting" not in line(progress)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        (404, {"object": "error", "message": "The model `m` does not exist.", "type": "NotFoundError", "code": 404}),
-        (404, {"error": {"message": 'model "m" not found, try pulling it first', "type": "api_error"}}),
-        (404, [{"error": {"code": 404, "message": "models/m is not found", "status": "NOT_FOUND"}}]),
-        (404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist"}}),
-        (400, {"error": {"message": "m is not a valid model ID", "code": 400}}),
-        (400, {"error": {"message": "Model Not Exist", "type": "invalid_request_error"}}),
-        (400, {"error": {"message": "no", "code": "model_not_found"}}),
-    ],
-    ids=lambda body: json.dumps(body)[:40],
-)
-def test_an_unknown_model_is_told_at_once(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, body: tuple[int, object]
-) -> None:
-    make_bench(tmp_path / "b", 40)
-    endpoint.rule = lambda attempt: Reply(*body)
-    done = nursery.run(*ask(endpoint, "--concurrency", 4))
-    assert done.code == 2
-    assert f"m was given up: {body[0]}: " in done.stderr
-    assert endpoint.sent.total() <= 4
 
 
 def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(

@@ -15,7 +15,8 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
-from eyetest.records import Condition, Item, Manifest, RunBenchmark, Tally, parse_rule
+from eyetest.records import Condition, Item, Manifest, RunBenchmark, StoppingRule, Tally
+from eyetest.records.tables import Cut
 from eyetest.results.scores import read_scores, score_run
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
@@ -24,7 +25,7 @@ from eyetest.scoring import Scorer, is_hit
 
 pytestmark = pytest.mark.journey
 
-RULE = "at most 2 of 8 models"
+RULE = StoppingRule(falls=Cut(op="<=", value=2), models=8)
 BLIND = (Condition(modality="no-image"),)
 MODELS = (
     *("gpt-4-0613 zero-shot", "gpt-4-0613 2-shot-cot", "gpt-4-0613 2-shot-pot"),
@@ -75,7 +76,7 @@ def recorded(shared: Path, source: Benchmark, tmp_path_factory: pytest.TempPathF
     return to
 
 
-def session(bench: Benchmark, recorded: Path, models: tuple[str, ...], stop: str = "") -> Session:
+def session(bench: Benchmark, recorded: Path, models: tuple[str, ...], stop: StoppingRule | None = None) -> Session:
     entries = parse_models([f"{name}=replay:{recorded}#{name}" for name in models])
     asking = Asking(conditions=BLIND, stop=stop, limits=Limits(backoff=0.0, attempts=1))
     return Session(bench, entries, asking, hit=is_hit)
@@ -93,9 +94,8 @@ def tallies(bench: Benchmark, run: Path) -> dict[str, dict[str, bool]]:
 
 def verdicts(known: dict[str, dict[str, bool]]) -> Verdicts:
     """What the rule says from what is known; None where it could still go either way."""
-    rule = parse_rule(RULE, samples=1, models=8)
     return {
-        item: rule.verdict([Tally(hits=hits[m], unknown=0) if m in hits else Tally(unknown=1) for m in MODELS])
+        item: RULE.verdict([Tally(hits=hits[m], unknown=0) if m in hits else Tally(unknown=1) for m in MODELS])
         for item, hits in known.items()
     }
 

@@ -4,13 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from eyetest.records import Answer
-from eyetest.runs import Run, open_answers
+from eyetest.runs import Run
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, imported, jsonl, separated, texts, xlsx
 
@@ -155,46 +151,6 @@ def test_unknown_items_are_left_out_and_told(tmp_path: Path, eyetest: Eyetest) -
     done = eyetest("import", path, "--to", tmp_path / "other", "--bench", bench(tmp_path))
     assert "none of its items is in the benchmark; the first are 'q4', 'zz'" in done.refused()
     assert not (tmp_path / "other").exists()
-
-
-OWN = [
-    Answer(
-        item="1",
-        model="m",
-        modality="no-image",
-        ask="cot",
-        shots="two",
-        template=2,
-        order=9,
-        letters="digit",
-        sample=3,
-    ),
-    Answer(item="1", model="m", text="B", method="likelihood"),
-    Answer(item="2", model="m", text="", outcome="blocked"),
-    Answer(item="2", model="n", text=None, given=0.25),
-    Answer(item="3", model="n", text=REQUEST_FAILED, outcome="answered"),
-]
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
-def test_our_own_tables_need_no_mapping(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"answers{suffix}"
-    rows = [msgspec.to_builtins(answer) for answer in OWN]
-    if suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    else:
-        jsonl(path, *rows)
-    assert answers(imported(path)) == OWN == list(open_answers(path))
-
-
-def test_a_null_is_no_answer_and_an_empty_text_is_one(tmp_path: Path, eyetest: Eyetest) -> None:
-    """Where nothing was recorded nothing may be counted as wrong; a model that said nothing did say it."""
-    table = pa.table(
-        {"item": ["1", "2", "3"], "model": ["m"] * 3, "text": [None, "", "B"], "given": [None, None, 0.0]}
-    )
-    pq.write_table(table, tmp_path / "a.parquet")
-    eyetest("import", tmp_path / "a.parquet", "--to", tmp_path / "run").fine()
-    assert outcomes(tmp_path / "run") == {"1": (None, "failed"), "2": ("", "answered"), "3": ("B", "answered")}
 
 
 def test_verdicts_alone_are_marked_as_given(tmp_path: Path, eyetest: Eyetest) -> None:

@@ -164,21 +164,6 @@ def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path:
     assert set(found.get_column("request")) == {request(1)}
 
 
-def test_equal_answers_are_read_once() -> None:
-    scorer, rules = counting()
-    rows = [
-        {"item": item, "model": f"m{m}", "sample": t, "modality": modality, "text": "ABC"[(m + t) % 3]}
-        for item in ("i", "j")
-        for m in range(10)
-        for t in range(3)
-        for modality in ("image", "no-image")
-    ]
-    found = score_table(answers_of(rows), [animals("i", 1), animals("j", 0)], scorer).collect()
-    assert len(found) == 120
-    assert set(rules.asked.values()) == {2}, "once for each of two items with the same options"
-    assert len(rules.asked) == 3
-
-
 def test_what_decides_a_reading_is_not_lumped_together() -> None:
     scorer, rules = counting()
     items = [animals("i", 1)]

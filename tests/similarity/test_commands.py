@@ -123,44 +123,17 @@ def test_any_endpoint_encodes_texts_and_images(here: Path, eyetest: Eyetest, ser
     assert "127.0.0.1" not in "".join(names)
 
 
-def test_a_subset_like_users_queries_goes_with_their_scores(here: Path, eyetest: Eyetest) -> None:
-    rng = np.random.default_rng(5)
-    topics = [("tower", "How high is the stone tower"), ("river", "Which fish swim in the river")]
-    asked = [f"{topics[n % 2][1]} near village {n}?" for n in range(200)]
+def test_a_subset_like_users_queries(here: Path, eyetest: Eyetest) -> None:
+    topics = ("How high is the stone tower", "Which fish swim in the river")
+    asked = [f"{topics[n % 2]} near village {n}?" for n in range(200)]
     rows = [{"id": str(n), "question": text, "options": ["x", "y"], "answer": "A"} for n, text in enumerate(asked)]
     (here / "both.jsonl").write_text("\n".join(map(json.dumps, rows)))
     queries = [{"id": str(n), "question": f"How high is a stone tower of {w}?"} for n, w in enumerate(WORDS)]
     (here / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    skill = rng.permutation(12) / 14 + 0.05  # about towers; about rivers the models are as good at random
-    chances = np.where(np.arange(200)[:, None] % 2 == 0, skill, rng.random(12))
-    right = (rng.random((200, 12)) < chances).astype(int)
-    lines = [
-        f"item,{','.join(f'm{n}' for n in range(12))}",
-        *(f"{n},{','.join(map(str, r))}" for n, r in enumerate(right)),
-    ]
-    (here / "answers.csv").write_text("\n".join(lines))
-    eyetest("import", "answers.csv", "--to", "run", "--matrix", "item").fine()
-    (here / "elo.csv").write_text(
-        "\n".join(["model,score", *(f"m{n},{1000 + 400 * s}" for n, s in enumerate(skill))])
-    )
     fit = ("subset", "both.jsonl", "--like", "queries.jsonl", "--share", "0.2", "--encoder", "words")
-    done = eyetest(*fit, "--to", "fit", "--answers", "run", "--with", "elo.csv", "--output", "csv")
-    kept = [int(item.id) % 2 for item in Benchmark(here / "fit/benchmark")]
-    assert (len(kept), sum(kept)) == (40, 0)
-    table = [line.split(",") for line in done.out.splitlines()]
-    value = {(row[0], row[1]): dict(zip(table[0][2:], row[2:], strict=True)) for row in table[1:]}
-    chosen, random = value["spearman", "chosen"], value["spearman", "random"]
-    places = [n for n in range(200) if str(n) in {item.id for item in Benchmark(here / "fit/benchmark")}]
-    ranks = [np.argsort(np.argsort(scores)) for scores in (right[places].mean(axis=0), skill)]
-    assert (
-        abs(float(chosen["correlation"]) - np.asarray(np.corrcoef(ranks))[0, 1]) < 0.05
-    )  # equal scores share a rank
-    assert float(chosen["correlation"]) > float(random["correlation"]) + 0.1
-    assert float(chosen["above_random"]) > 0.9
-    assert (random["items"], random["n"]) == ("40", "12")
-    assert float(random["correlation_low"]) < float(random["correlation"]) < float(random["correlation_high"])
-    assert "texts alone are compared" in str(Benchmark(here / "fit/benchmark").manifest.lineage[-1].note)
-    assert "only with" in eyetest(*fit, "--to", "x", "--with", "elo.csv").refused()
-    (here / "few.csv").write_text("model,score\nm1,3\n")
-    assert "1 model with a score" in eyetest(*fit, "--to", "x", "--answers", "run", "--with", "few.csv").refused()
+    eyetest(*fit, "--to", "fit").fine()
+    made = Benchmark(here / "fit/benchmark")
+    assert [int(item.id) % 2 for item in made] == [0] * 40
+    assert "texts alone are compared" in str(made.manifest.lineage[-1].note)
+    assert "leave one of the two out" in eyetest(*fit, "--to", "x", "--answers", "run").refused()
     assert not (here / "x").exists()

@@ -43,17 +43,22 @@ def version() -> str:
     return known.hexdigest()
 
 
+def fill(row: Row, folder: Path) -> None:
+    """Bring the files of a benchmark into a folder."""
+    if row.commit:
+        return bring(repository(sources(), row.repository), row.commit, row.files, row.folders, folder)
+    data = Path(os.environ.get("EYETEST_SHARED", ROOT.parent / "shared")) / "data"
+    if not data.is_dir():
+        raise UnavailableError(f"no {data}: set EYETEST_SHARED")
+    for source in data.iterdir():
+        (folder / source.name).symlink_to(source.resolve())
+    return None
+
+
 def measure_row(name: str, row: Row, to: Path) -> None:
     """Write the figures of one benchmark, and the hashes of its items."""
     with tempfile.TemporaryDirectory() as folder:
-        if row.commit:
-            bring(repository(sources(), row.repository), row.commit, row.files, row.folders, Path(folder))
-        else:
-            data = Path(os.environ.get("EYETEST_SHARED", ROOT.parent / "shared")) / "data"
-            if not data.is_dir():
-                raise UnavailableError(f"no {data}: set EYETEST_SHARED")
-            for source in data.iterdir():
-                (Path(folder) / source.name).symlink_to(source.resolve())
+        fill(row, Path(folder))
         began, used = time.monotonic(), time.process_time()
         figures, known = measure(name, row, Path(folder))
     figures["took"] = {"seconds": round(time.monotonic() - began), "processor": round(time.process_time() - used)}
@@ -146,7 +151,7 @@ def main() -> None:
                 failed |= ": failed" in line or ": stopped" in line
         stored = gather(manifest, given.work, stored)
         file.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_all(manifest, stored, read_judgements(GALLERY / JUDGED), GALLERY, ROOT / "README.md")
+    write_all(manifest, stored, read_judgements(GALLERY / JUDGED), GALLERY)
     return sys.exit(1) if failed else None
 
 

@@ -1,4 +1,4 @@
-"""What a reader saw who opened items, before any hint, and what share of a list is flawed by it."""
+"""Judgements of findings and controls by a reader who did not know which is which, and precision by them."""
 
 import csv
 from collections import Counter
@@ -8,22 +8,25 @@ from typing import NamedTuple
 
 from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 
-FLAWED = ("gold wrong", "two right", "unanswerable")
-SOUND = "gold right"
-UNKNOWN = "cannot tell"
+LABEL_ERROR = "label-error"
+FINDING, CONTROL = "finding", "control"
 DRAWN = {
-    "queue": "of this list",
+    FINDING: "of this list",
     "without tasks": "of the list without tasks, and not of this one",
-    "control": "controls, at random from all others",
+    CONTROL: "controls, at random from all others",
 }
-"""From where an item was drawn to be looked at."""
-QUEUE = "queue"
+"""From where an item was drawn to be judged."""
+FLAWED = ("gold wrong", "two right", "unanswerable", "same", "broken", "found")
+SOUND = ("gold right", "variant", "different", "harmless", "sound", "not found")
+UNKNOWN = "cannot tell"
 
 
 class Judgement(NamedTuple):
-    """One item as it was judged; all of a benchmark were shuffled together before anybody looked."""
+    """A judged item, or two; all of a benchmark were shuffled together before."""
 
     benchmark: str
+    kind: str
+    """Of the finding; a control is compared with findings of its kind."""
     item: str
     drawn: str
     seen: str
@@ -32,7 +35,7 @@ class Judgement(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What came of looking at items that were drawn in one way."""
+    """Judgements of what was drawn in one way."""
 
     looked: int
     images: int
@@ -43,11 +46,11 @@ class Checked(NamedTuple):
 
 
 def read_judgements(file: Path) -> list[Judgement]:
-    """Every judgement; a word that is none of ours is refused."""
+    """Every judgement; an unknown word is refused."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = [Judgement(**row) for row in csv.DictReader(lines)]
     for row in rows:
-        if row.judgement not in (*FLAWED, SOUND, UNKNOWN) or row.drawn not in DRAWN:
+        if row.judgement not in (*FLAWED, *SOUND, UNKNOWN) or row.drawn not in DRAWN:
             raise ValueError(f"{file}: {row.item}: {row.drawn}, {row.judgement}")
     return rows
 

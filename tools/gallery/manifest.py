@@ -50,7 +50,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     answers: tuple[Answers | str, ...] = ()
     """Answers of models, or whole commands that import them as NAME-run."""
     published: dict[str, str] = {}
-    """By model its published score; "given": the scores that its file brings along, item by item."""
+    """By model its published score, or a file of published verdicts with options of `eyetest reconcile`; "given": the
+    scores that its file of answers brings along.
+    """
     golds: str = ""
     """Options of `eyetest measure wrong-golds`."""
     subset: bool = False
@@ -84,10 +86,9 @@ class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rows by name, the README's choice of them, and what could not be had."""
+    """All rows by name, and what could not be had."""
 
     rows: dict[Annotated[str, msgspec.Meta(pattern="^[a-z0-9-]+$")], Row]
-    readme: tuple[str, ...] = ()
     absent: tuple[Absent, ...] = ()
 
 

@@ -52,11 +52,7 @@ _NO_CHOICES = "the answers are verdicts, or replies to open questions"
 
 def measure(name: str, row: Row, folder: Path) -> tuple[Figures, list[Print]]:
     """All figures of a benchmark, whose files are in a folder, and the hashes of its items."""
-    if row.spec:
-        dataset = {"name": name, "title": row.title, "licence": row.licence} | _DATASET | row.spec
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(dataset, sort_keys=False, allow_unicode=True))
-    items, answers = row.commands(name)
-    left_out = sum(_left_out(asked(command, folder)) for command in items)
+    left_out, answers = import_items(name, row, folder), row.commands(name)[1]
     for command in answers:
         carry_out(command, folder)
     bench, run = folder / (row.bench or name), f"{name}-run"
@@ -73,6 +69,14 @@ def measure(name: str, row: Row, folder: Path) -> tuple[Figures, list[Print]]:
     if answers:
         found |= of_answers(name, row, folder, found["there"])
     return found, known
+
+
+def import_items(name: str, row: Row, folder: Path) -> int:
+    """Import the items of a benchmark whose files are in a folder; the number of records that became no item."""
+    if row.spec:
+        dataset = {"name": name, "title": row.title, "licence": row.licence} | _DATASET | row.spec
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(dataset, sort_keys=False, allow_unicode=True))
+    return sum(_left_out(asked(command, folder)) for command in row.commands(name)[0])
 
 
 def _left_out(output: Mapping[str, Any]) -> int:

@@ -2,18 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from eyetest.measures.stats.intervals import IntervalEstimate
-from tools.gallery.judgements import DRAWN, Judgement, checked
+from tools.gallery.judgements import CONTROL, DRAWN, FINDING, LABEL_ERROR, Checked, Judgement, checked
 from tools.gallery.manifest import Manifest, Row
 from tools.gallery.measuring import DISAGREE, KEEPS, RATHER, Figures
 
-BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
 _WRONG = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
 _LOCAL = ("missing-image", "no-image", "no-images", "no-pictures")
@@ -33,34 +32,31 @@ HEAD = (
     "smallest difference",
     "separable pairs",
 )
-_README = (0, 3, 4, 5, 6, 7, 8, 11, 12)
-"""Columns of the README's table."""
 
 
-def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to: Path, readme: Path) -> None:
-    """Write one page a benchmark that was measured, the overview, and the README's table."""
+def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to: Path) -> None:
+    """Write one page a benchmark that was measured, and the overview."""
     rows = {name: row for name, row in manifest.rows.items() if name in stored["rows"]}
     for file in to.glob("*.md"):
         if file.stem not in {*rows, "errata"}:  # written by tools.gallery.errata
             file.unlink()
     for name, row in rows.items():
         (to / f"{name}.md").write_text(page(name, row, stored, seen), encoding="utf-8")
-    (to / "README.md").write_text(overview(manifest, stored), encoding="utf-8")
-    table = summary(manifest, stored, "docs/gallery/", manifest.readme, _README)
-    readme.write_text(into_readme(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
+    (to / "README.md").write_text(overview(manifest, stored, seen), encoding="utf-8")
 
 
 def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str:
     """One benchmark's page."""
     figures = stored["rows"][name]
-    drawn = {
-        words: [one for one in seen if (one.benchmark, one.drawn) == (name, kind)] for kind, words in DRAWN.items()
-    }
+    here = [one for one in seen if one.benchmark == name]
+    keys = [one for one in here if one.kind == LABEL_ERROR]
+    drawn = {words: [one for one in keys if one.drawn == kind] for kind, words in DRAWN.items()}
     items, answers = row.commands(name)
     text = _template("page").render(
         name=name,
         row=row,
-        judged={one.item: one.judgement for one in seen if one.benchmark == name},
+        judged={one.item: one.judgement for one in keys},
+        holding=holding(one for one in here if one.kind != LABEL_ERROR),
         by_eye={words: checked(group) for words, group in drawn.items() if group},
         wrong=_wrong(figures),
         held=[finding for finding in figures["audit"].get("findings", ()) if finding["severity"] == "sound"],
@@ -76,7 +72,19 @@ def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str
     return _GAP.sub("\n\n", text)
 
 
-def overview(manifest: Manifest, stored: Figures) -> str:
+def holding(seen: Iterable[Judgement]) -> list[tuple[str, Checked, Checked]]:
+    """By kind of finding what was judged of the findings, and of the controls; the most judged first."""
+    by_kind: dict[str, list[Judgement]] = {}
+    for one in seen:
+        by_kind.setdefault(one.kind, []).append(one)
+    rows = []
+    for kind, group in by_kind.items():
+        findings, controls = (checked(one for one in group if one.drawn == drawn) for drawn in (FINDING, CONTROL))
+        rows.append((kind, findings, controls))
+    return sorted(rows, key=lambda row: (-row[1].looked, row[0]))
+
+
+def overview(manifest: Manifest, stored: Figures, seen: Sequence[Judgement]) -> str:
     """The page with one row a benchmark."""
     counts: Counter[str] = Counter()
     items: Counter[str] = Counter()
@@ -88,6 +96,7 @@ def overview(manifest: Manifest, stored: Figures) -> str:
     text = _template("index").render(
         table=summary(manifest, stored),
         kinds=kinds,
+        holding=holding(seen),
         shared=[pair | {"titles": [manifest.rows[pair[key]].title for key in "ab"]} for pair in stored["shared"]],
         absent=manifest.absent,
         count=len(stored["rows"]),
@@ -98,36 +107,19 @@ def overview(manifest: Manifest, stored: Figures) -> str:
     return _GAP.sub("\n\n", text)
 
 
-def into_readme(readme: str, table: str) -> str:
-    """The README with the table between its two marks."""
-    before, _, rest = readme.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"the README has no place for the gallery: {BEGIN} … {END}")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+def summary(manifest: Manifest, stored: Figures) -> str:
+    """The table of benchmarks."""
+    rows = [_row(name, row, stored) for name, row in manifest.rows.items() if name in stored["rows"]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (HEAD, ("---", *["--:"] * (len(HEAD) - 1)), *rows))
 
 
-def summary(
-    manifest: Manifest,
-    stored: Figures,
-    folder: str = "",
-    only: Sequence[str] = (),
-    columns: Sequence[int] = range(len(HEAD)),
-) -> str:
-    """The table of benchmarks; links lead into ``folder``."""
-    names = [name for name in only or manifest.rows if name in stored["rows"]]
-    rows = [_row(name, manifest.rows[name], stored, folder) for name in names]
-    lines = [HEAD, ("---", *["--:"] * (len(HEAD) - 1)), *rows]
-    return "\n".join(f"| {' | '.join(line[column] for column in columns)} |" for line in lines)
-
-
-def _row(name: str, row: Row, stored: Figures, folder: str) -> tuple[str, ...]:
+def _row(name: str, row: Row, stored: Figures) -> tuple[str, ...]:
     figures = stored["rows"][name]
     golds, ranks, readings, shared = figures["golds"], figures["ranks"], figures["readings"], _shared(stored, name)
     detectable = figures["detectable"]
     size = detectable.get("median", detectable.get("assumed"))
     return (
-        f"[{row.title}]({folder}{name}.md)",
+        f"[{row.title}]({name}.md)",
         str(row.year),
         ", ".join(row.languages),
         f"{figures['there']['items']:,}",

@@ -57,11 +57,11 @@ _LISTED = {
         "review": "review:review",
         "review invite": "review:invite",
         "review revise": "review:revise",
-        "review export": "review_tools:export_review",
-        "review import": "review_tools:import_review",
+        "review export": "review:export_review",
+        "review import": "review:import_review",
         "reform": "reform:reform",
-        "harden options": "harden_options:harden_options",
-        "harden screenshot": "harden_screenshot:harden_screenshot",
+        "harden options": "harden:harden_options",
+        "harden screenshot": "harden:harden_screenshot",
         "subset": "subset:subset",
         "pool": "pool:pool",
     },
@@ -299,12 +299,13 @@ def _call(
 
 
 def _take_paths(bound: BoundArguments) -> None:
-    """Replace remote paths by their local mirrors, and refuse pipes and devices."""
+    """Replace remote paths by their local mirrors, and refuse pipes and devices; commands open the hub themselves."""
     from eyetest.commands.base import path_of
     from eyetest.store.files import refuse_special
+    from eyetest.store.urls import is_of_hub
 
     def taken(name: str, value: Any) -> Any:
-        if isinstance(value, Path):
+        if isinstance(value, Path) and not is_of_hub(value):
             value = path_of(value, name)
             refuse_special(value)
         return value

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from eyetest.commands import base
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Benches, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
@@ -95,7 +95,8 @@ def audit(
     from eyetest.store import refuse_to_lose
     from eyetest.tabular.record_files import write_records
 
-    page_file, verdict_file, copy = (path_of(path, "to") if path else None for path in (page, verdicts_to, fix))
+    files = {"page": page, "verdicts_to": verdicts_to, "fix": fix}
+    page_file, verdict_file, copy = (new_path(path, name) if path else None for name, path in files.items())
     listing = copy and copy.parent / f"{copy.name}-repairs.csv"
     for path in filter(None, (page_file, page_file and _findings_of(page_file), verdict_file, listing)):
         refuse_to_lose(path, overwrite=overwrite, ours=None)

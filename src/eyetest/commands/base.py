@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from eyetest.running import Estimate, Progress
     from eyetest.runs import Run
 
-_WRITTEN = ("to", "page", "figures", "bundle", "verdicts_to", "fix")  # parameters that name what is written
 _FILES = (".yaml", ".yml")
 _SECONDS_BETWEEN_LOOKS = 2.0
 _WIDTH = 100  # of a progress line, so that it covers the one before
@@ -232,16 +231,26 @@ def open_run(run: AnyRun) -> "Run":
 def path_of(given: object, name: str, expected: str = "a path") -> Path:
     """The path that a user gave as a parameter; anything else is refused in one line."""
     if isinstance(given, str | os.PathLike):
-        from eyetest.store.urls import is_of_hub, local_path
+        from eyetest.store.urls import local_path
 
-        if name in _WRITTEN and is_of_hub(given):
-            push = typed("eyetest", "export", "BENCH", "--to", "hf://datasets/OWNER/NAME")
-            raise InputError(f"{heading(name)}: only benchmarks are written to the hub: {push}")
         return local_path(given)
     kind = type(given).__name__
     is_value = given is None or isinstance(given, bool | int | float | bytes)
     found = short(given) if is_value else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
     raise InputError(f"{heading(name)}: found {found}, expected {expected}")
+
+
+def new_path(given: object, name: str) -> Path:
+    """The path of what a command writes; the hub, which takes benchmarks alone, and pipes and devices are refused."""
+    from eyetest.store.files import refuse_special
+    from eyetest.store.urls import is_of_hub
+
+    if isinstance(given, str | os.PathLike) and is_of_hub(given):
+        push = typed("eyetest", "export", "BENCH", "--to", "hf://datasets/OWNER/NAME")
+        raise InputError(f"{heading(name)}: only benchmarks are written to the hub: {push}")
+    path = path_of(given, name)
+    refuse_special(path)
+    return path
 
 
 def open_runs(runs: "AnyRun | Sequence[AnyRun]") -> "list[Run]":

@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.base import new_path, observer, open_bench, path_of
 from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
@@ -66,7 +66,7 @@ def certify(
 
     if (page is None) == (check is None):
         raise InputError(f"name what to write, {param('page', 'FILE')}, or what to check, {param('check', 'FILE')}")
-    file = path_of(page or check, "page" if page else "check")
+    file = new_path(page, "page") if page else path_of(check, "check")
     if check is not None:
         stated, text = _read(file)
         given = (bench, *flat(runs)) if bench is not None else tuple(file.parent / path for path in stated.paths)

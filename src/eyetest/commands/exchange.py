@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from eyetest.commands.base import observer, open_bench, path_of, read_options, several, tag_maps
+from eyetest.commands.base import new_path, observer, open_bench, path_of, read_options, several, tag_maps
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
@@ -27,6 +27,7 @@ else:
 _ITEMS = panel("Where the file holds items", 1)
 _ANSWERS = panel("Where the file holds answers", 2)
 _FACTS = ("name", "version", "licence", "source", "canary")
+_MAY_MISS = ("gold", "images")
 _CARD = "card"
 
 
@@ -41,8 +42,7 @@ def import_file(
     gold_style: Annotated[str | None, _ITEMS] = None,
     drop: Annotated[Words, _ITEMS] = (),
     map_tags: Annotated[Pairs, _ITEMS] = (),
-    allow_missing_gold: Annotated[bool, _ITEMS] = False,
-    allow_missing_images: Annotated[bool, _ITEMS] = False,
+    allow_missing: Annotated[Words, _ITEMS] = (),
     skip_bad: Annotated[bool, _ITEMS] = False,
     fact: Annotated[Words, _ITEMS] = (),
     bench: Annotated[Bench | None, _ANSWERS] = None,
@@ -69,8 +69,7 @@ def import_file(
         gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
         drop: Leave this column out; repeatable.
         map_tags: Tags made of others: core=category, or through a table: field=subject@TABLE; repeatable.
-        allow_missing_gold: Take items without an answer key.
-        allow_missing_images: Take items whose images are not here; the names become tags.
+        allow_missing: Take items without an answer key (gold), or without their images (images): gold,images.
         skip_bad: Leave invalid items out and list them in skipped.jsonl.
         fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
         bench: The benchmark that was asked; items of answers are checked against it.
@@ -98,11 +97,10 @@ def import_file(
         with TemporaryDirectory() as folder:
             file.write_parquet(table := Path(folder, "table.parquet"))
             return import_file(table, **options)
-    source, target = path_of(file, "file"), path_of(to, "to")
+    source, target = path_of(file, "file"), new_path(to, "to")
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
-        "map_tags": map_tags, "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
-        "allow_missing_images": allow_missing_images,
+        "map_tags": map_tags, "allow_missing": allow_missing, "skip_bad": skip_bad,
     }  # fmt: skip
     about_answers = {
         "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
@@ -121,7 +119,10 @@ def import_file(
     from eyetest.benchmarks import Import, import_benchmark
     from eyetest.commands.show import contents
 
-    required = {"gold_required": not allow_missing_gold, "images_required": not allow_missing_images}
+    missing = {name.strip() for word in several(allow_missing) for name in word.split(",")}
+    for name in missing - {*_MAY_MISS}:
+        raise InputError(f"{heading('allow_missing')}: found {short(name)}; {nearest(name, _MAY_MISS)}")
+    required = {f"{name}_required": name not in missing for name in _MAY_MISS}
     read = read_options(format, map, images, gold_style, drop=drop, **required)
     tags = tag_maps(map_tags)
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
@@ -229,7 +230,6 @@ def export_file(
     from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
-    from eyetest.store.files import refuse_special
     from eyetest.store.urls import is_of_hub
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
@@ -237,7 +237,7 @@ def export_file(
     if format == _CARD:
         from eyetest.commands.card import write_card_of
 
-        return write_card_of(path, path_of(to, "to") if to else None, facts, overwrite=overwrite)
+        return write_card_of(path, new_path(to, "to") if to else None, facts, overwrite=overwrite)
     if facts:
         raise InputError(f"{heading('fact')}: facts go into a card: {param('format', _CARD)}")
     if to is None:
@@ -255,7 +255,7 @@ def export_file(
             wrong = f"{path} is a run" if is_run(path) else f"leave out {param('format')}"
             raise InputError(f"{heading('to')}: the hub takes a benchmark, as Parquet; {wrong}")
         return push(path, hub_dataset(to), overwrite=overwrite)
-    refuse_special(target := path_of(to, "to"))
+    target = new_path(to, "to")
     if isinstance(what, Run) or is_run(path):
         if format is not None:
             raise InputError(f"{heading('format')}: answers are written by the ending of {param('to')}")

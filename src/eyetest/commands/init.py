@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from eyetest.commands.base import path_of, several
+from eyetest.commands.base import new_path, several
 from eyetest.commands.options import SHORT_M, AnyPath, Overwrite, Words
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading
@@ -48,7 +48,7 @@ def init(*, model: Annotated[Words, SHORT_M] = (), to: AnyPath = Path(), overwri
     from eyetest.models.specs import parse_models
     from eyetest.store import refuse_to_lose, write_file
 
-    folder, words = path_of(to, "to"), several(model)
+    folder, words = new_path(to, "to"), several(model)
     parsed = parse_models(words) if words else {}
     for name, entry in parsed.items():
         if entry.written_down().spec != entry.spec:

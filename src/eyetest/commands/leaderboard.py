@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.console import RenderableType
 
-from eyetest.commands.base import NOTEBOOK, observer, path_of, several
+from eyetest.commands.base import NOTEBOOK, new_path, observer, path_of, several
 from eyetest.commands.gathering import Scoring, flat, gather, settings
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Models, Overwrite, ShortModel, Where, Words
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def leaderboard(
     *runs: Measurable,
     page: AnyPath | None = None,
-    title: str = "",
     links: str | None = None,
     by: Annotated[Words, WHICH] = (),
     models: Annotated[Models | None, WHICH] = None,
@@ -40,7 +39,6 @@ def leaderboard(
     Args:
         runs: Run folders, or folders with runs in them, such as what suite wrote.
         page: The page; without one, the table is printed (--output csv or json for all columns).
-        title: Title of the page.
         links: Where scores lead: the address that eyetest open serves, or its bundle.
         by: Properties of models as columns: model.size_b; repeatable.
         models: models.yaml that says what is known of models.
@@ -63,7 +61,7 @@ def leaderboard(
     from eyetest.reports.report import Material
     from eyetest.store import refuse_to_lose
 
-    file, words = None if page is None else path_of(page, "page"), [*several(by)]
+    file, words = None if page is None else new_path(page, "page"), [*several(by)]
     if wrong := [word for word in words if not word.startswith("model.")]:
         raise InputError(f"{heading('by')}: found {wrong[0]}, expected model.PROPERTY")
     if file is not None:
@@ -82,7 +80,7 @@ def leaderboard(
         if file is not None:
             paths = [path_of(thing, "runs") for thing in things if isinstance(thing, str | Path)]
             at = NOWHERE if any(isinstance(thing, Results) for thing in things) else items_at(links, file, paths)
-            named = title or listed(material.usual_ways, 4)
+            named = listed(material.usual_ways, 4)
             command = "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:])
             board = ranking.board_of(material, at, table)
             ranking.write_leaderboard_page(material, board, at, (named, command), file, overwrite=overwrite)

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
-from eyetest.commands.base import observer, open_bench, open_runs, path_of, several
+from eyetest.commands.base import new_path, observer, open_runs, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import AnyPath, Bench, Pairs, Runs, Words
+from eyetest.commands.options import AnyPath, Pairs, Runs, Words
 from eyetest.commands.results import Lines, Result, Written
 from eyetest.errors import InputError, counted, heading, listed, param
 
@@ -21,7 +21,6 @@ def merge(
     /,
     *,
     to: AnyPath | None = None,
-    bench: Bench | None = None,
     prefer_first: bool = False,
     rename: Pairs = (),
     remove: Words = (),
@@ -35,7 +34,6 @@ def merge(
     Args:
         runs: Run folders about one benchmark.
         to: The run to write; an existing run is added to.
-        bench: A pool (eyetest pool): runs on its sources become a run about it.
         prefer_first: Where runs differ, take the answer of the run that is named first.
         rename: Give a model another name, as OLD=NEW; repeatable.
         remove: Remove this model; repeatable.
@@ -69,9 +67,8 @@ def merge(
     if to is None:
         either = f"{param('rename')} or {param('remove')}"
         raise InputError(f"{param('to')} is missing: which run is written? ({either} changes one run in place)")
-    target = path_of(to, "to")
-    pool = None if bench is None else open_bench(bench)
-    merged = merge_into(opened, target, observer().note, prefer_first=prefer_first, pool=pool)
+    target = new_path(to, "to")
+    merged = merge_into(opened, target, observer().note, prefer_first=prefer_first)
     return MergeResult(Run(target), merged)
 
 

@@ -1,8 +1,8 @@
 """The command ``open``: look at the items behind every number, in a browser."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
@@ -53,8 +53,8 @@ def browse(
     from eyetest.studio.app.items import make_app
     from eyetest.studio.collection import Collection
 
-    named: list[AnyPath] = several(places)
-    paths = [path_of(place, "places") for place in named]
+    named: list[Any] = several(places)
+    paths = [path_of(getattr(place, "path", place), "places") for place in named]
     if bundle is None and (no_golds or overwrite):
         raise InputError(f"{param('no_golds', True)} and {param('overwrite', True)} go with {param('bundle', 'DIR')}")
     served = {"browser": browser, "address": address, "public": public, "proxy": proxy}
@@ -64,7 +64,7 @@ def browse(
     front = read_front(host, public, proxies := several(proxy))
     collection = Collection(paths, observer().busy)
     if bundle is not None:
-        to = path_of(bundle, "bundle")
+        to = new_path(bundle, "bundle")
         items = write_bundle(collection, to, golds=not no_golds, overwrite=overwrite)
         return Written(f"{counted(items, 'item')} → {to / INDEX}", {"items": items, "page": str(to / INDEX)})
     app = make_app(collection, front, paths)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from eyetest.commands.base import observer, path_of, pooling_of, several
+from eyetest.commands.base import new_path, observer, pooling_of, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Benches, Overwrite, Pairs
 from eyetest.commands.results import NewBenchmark
@@ -47,7 +47,7 @@ def pool(
     from eyetest.benchmarks.folder import refuse_to_replace
     from eyetest.curate.pooling import pool_benchmarks
 
-    folder = path_of(to, "to")
+    folder = new_path(to, "to")
     refuse_to_replace(folder, overwrite=overwrite)
     pooling = pooling_of(several(benches), map_tags, drop=drop_repeats)
     with observer().steps(title := f"pooling {counted(len(pooling.sources), 'benchmark')}") as step:

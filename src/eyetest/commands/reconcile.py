@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.base import new_path, observer, open_bench, several
 from eyetest.commands.gathering import wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Where, Words
@@ -96,7 +96,7 @@ def reconcile(
     causes, items = causes_table(found.causes), items_table(found.shares)
     result = ReconcileResult(found, points(found.gap), sides, causes, items, groups_table(by_group), ways, notes)
     if to is not None:
-        files = {path_of(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
+        files = {new_path(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
         for file in files:
             refuse_to_lose(file, overwrite=overwrite, ours=None)
             file.parent.mkdir(parents=True, exist_ok=True)

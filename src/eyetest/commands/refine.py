@@ -13,10 +13,10 @@ from rich.text import Text
 
 from eyetest.commands.base import (
     model_entries,
+    new_path,
     observer,
     open_bench,
     open_runs,
-    path_of,
     place_of,
     split_words,
     tag_maps,
@@ -107,7 +107,7 @@ def refine(
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
-    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
+    folder, limits = new_path(to, "to"), limits_of(budget, concurrency)
     plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
     chosen, texts = loading.with_prompts(loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE")), prompts)
     refuse_foreign(folder, chosen)

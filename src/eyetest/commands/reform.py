@@ -1,33 +1,31 @@
 """The command ``reform``: turn a dataset's annotations into a benchmark."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec
-from eyetest.commands.options import SHORT_N, AnyPath, Bench, Overwrite, Pairs, Paths, panel
-from eyetest.commands.results import NewBenchmark, Result, Written
+from eyetest.commands.options import SHORT_N, AnyPath, Overwrite, Pairs, Paths, panel
+from eyetest.commands.results import NewBenchmark, Result
 from eyetest.errors import InputError, counted, heading, nearest, param, typed
 
 if TYPE_CHECKING:
     from eyetest.reform.catalog import Dataset
 
     AnyDataset = str | Dataset
-    Benches = Bench | Sequence[Bench]
 else:
     AnyDataset = str
-    Benches = Paths
 
 _MODELS = panel("Models that write and check distractors", 1)
 
 
 def reform(
     name: AnyDataset,
-    what: Benches = (),
+    what: str = "datasets",
     /,
     *,
     annotations: Annotated[Paths, Parameter(alias="-a")] = (),
@@ -36,7 +34,6 @@ def reform(
     set: Pairs = (),  # noqa: A002 (the name of the option)
     limit: Annotated[int | None, SHORT_N] = None,
     seed: int = 0,
-    page: AnyPath | None = None,
     writer: Annotated[str | None, _MODELS] = None,
     checker: Annotated[str | None, _MODELS] = None,
     models: Annotated[AnyPath | None, _MODELS] = None,
@@ -44,19 +41,18 @@ def reform(
 ) -> "NewBenchmark":
     """Turn a dataset's annotations into choice or text questions.
 
-    Known datasets are in a catalogue: reform list. Your own is a YAML file of a few lines; reform check FILE tests
-    it, and reform page BENCH... writes one page about several results.
+    Known datasets are in a catalogue: reform list, also of readers and reformers. Your own is a YAML file of a few
+    lines. Look at the result with eyetest show, audit --page and report --page.
 
     Args:
-        name: A dataset of the catalogue, or your own YAML file; or list, check, page.
-        what: list: datasets, readers or reformers; check: a YAML file; page: benchmarks.
+        name: A dataset of the catalogue, or your own YAML file; or list.
+        what: With list: datasets, readers or reformers.
         annotations: Annotation file or folder of the dataset, as published; repeatable.
         images: Folder of its images; without it items have none.
         to: Folder of the benchmark.
         set: A setting of the reformer: options=6; repeatable.
         limit: Use only the first N items.
         seed: Random seed of distractors and their order.
-        page: Write a page with items, distractors and figures.
         writer: Model that writes distractors for open answers (see eyetest run).
         checker: Another model, which checks them.
         models: A models.yaml with both.
@@ -70,22 +66,15 @@ def reform(
         5,349 items of 5,349 records → docvqa
 
     """
-    given: list[Any] = several(what)
+    if name == "list":
+        return cast("NewBenchmark", _catalogue(what))  # a dataset gives a benchmark, which is what programs ask for
     files: list[str | Path] = several(annotations)
     paths = tuple(path_of(path, "annotations") for path in files)
-    actions: dict[Any, Callable[[], Result]] = {
-        "list": lambda: _catalogue(str(given[0]) if given else "datasets"),
-        "check": lambda: _checked(given, paths),
-        "page": lambda: _written_page(given, page, seed, overwrite=overwrite),
-    }
-    if isinstance(name, str) and name in actions:
-        return cast("NewBenchmark", actions[name]())  # a dataset gives a benchmark, which is what programs ask for
     from eyetest.recipes.options_folder import authors_of, write_open_options
     from eyetest.reform.building import MISSING, Reforming
     from eyetest.reform.building import reform as build
     from eyetest.reform.catalog import load_dataset
     from eyetest.reform.reformers import Kit
-    from eyetest.store import refuse_to_lose
 
     dataset = load_dataset(name) if isinstance(name, str) else name
     if not paths:
@@ -94,13 +83,11 @@ def reform(
         raise InputError(f"{param('to', 'DIR')} is missing: the folder of the benchmark")
     if limit is not None and limit < 1:
         raise InputError(f"{heading('limit')}: found {limit}, expected at least 1")
-    if page is not None:
-        refuse_to_lose(path_of(page, "page"), overwrite=overwrite, ours=None)
     plan = Reforming(
         dataset=msgspec.structs.replace(dataset, settings=dataset.settings | _settings(set)),
         annotations=paths,
         images=path_of(images, "images") if images is not None else None,
-        to=path_of(to, "to"),
+        to=new_path(to, "to"),
         limit=limit,
         seed=seed,
         overwrite=overwrite,
@@ -110,8 +97,6 @@ def reform(
         write_open_options(plan, authors, kit, observer().watch)
     with observer().steps(title) as step:
         done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
-    if page is not None:
-        _written_page([done.benchmark], page, seed, overwrite=overwrite)
     notes = [f"skipped: {reason} ({count:,})" for reason, count in done.passed_over.items()]
     if done.without_images:
         missing = counted(done.without_images, "item")
@@ -130,41 +115,6 @@ def _settings(given: Pairs) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return read
     return {key.strip(): parse_yaml(value, heading("set")) for key, value in read.items()}
-
-
-def _written_page(benches: list[Any], page: AnyPath | None, seed: int, *, overwrite: bool) -> Written:
-    from eyetest.reports.sections import write_reform_page
-
-    if not benches or page is None:
-        raise InputError(f"eyetest reform page BENCH... {param('page', 'FILE')}: name benchmarks and a file")
-    to = path_of(page, "page")
-    write_reform_page([open_bench(bench) for bench in benches], to, seed=seed, overwrite=overwrite)
-    return Written(f"page → {to}", {"page": str(to), "benchmarks": len(benches)})
-
-
-def _checked(given: list[Any], annotations: Sequence[Path]) -> Written:
-    """The reader and the reformer of a YAML file, and with annotations the first item."""
-    from eyetest.reform.catalog import load_dataset
-    from eyetest.reform.readers import read_annotations
-    from eyetest.reform.reformers import REFORMERS, Kit
-
-    if not given:
-        raise InputError("eyetest reform check FILE: name the YAML file")
-    dataset = load_dataset(str(given[0]))
-    line = f"{given[0]}: {dataset.reader} → {dataset.reformer}, {dataset.dimension}, {dataset.task}"
-    facts: dict[str, Any] = {"dataset": dataset.name, "reader": dataset.reader, "reformer": dataset.reformer}
-    if not annotations:
-        return Written(line, facts)
-    reading, settings = dataset.checked(dataset.name)
-    records = read_annotations(dataset.reader, annotations, reading)
-    draft = next(iter(REFORMERS[dataset.reformer].drafts(records, settings, Kit())), None)
-    if draft is None:
-        raise InputError(f"{dataset.name}: no record becomes an item")
-    options = [f"  {'*' if choice.correct else '-'} {choice.text}" for choice in draft.item.choices]
-    first = "\n".join((draft.item.question, *options, *(f"  = {answer}" for answer in draft.item.references)))
-    count = sum(1 for _ in records)
-    facts |= {"records": count, "first": first}
-    return Written(f"{line}\n{counted(count, 'record')}; the first becomes:\n{first}", facts)
 
 
 def _catalogue(what: str) -> Result:

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
 from eyetest.commands.audit import AuditResult, page_places, write_page
-from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, place_of, several
+from eyetest.commands.base import NOTEBOOK, new_path, observer, open_bench, path_of, place_of, several
 from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import (
@@ -43,8 +44,7 @@ else:
     Reported = Path
 
 _REPORTED = "runs, refinements and benchmarks, or their paths"
-_REMOVED_SHOWN, _LOST_SHOWN = 24, 6
-"""Removed items, and items of each list of linked settings, to show."""
+_REMOVED_SHOWN = 24
 _ISSUE_IDS = 20
 _WRITTEN = panel("What to write", 0)
 
@@ -111,23 +111,17 @@ def report(
     from eyetest.reports.papers import fill, read_paper, with_tables, write_filled
     from eyetest.store import refuse_to_lose
 
-    chosen = None if paper is None else read_paper(paper)
-    things, file = gathering.flat(paths), path_of(page, "page")
+    given, chosen = locals(), None if paper is None else read_paper(paper)
+    things, file = gathering.flat(paths), new_path(page, "page")
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
     if issue:
-        return _write_issue(
-            things,
-            file,
-            {"figures": figures, "paper": paper, "links": links, "by": by, "external": external}
-            | {"setting": setting, "where": where, "models": models, "model": model},
-            overwrite=overwrite,
-        )
+        return _write_issue(things, file, given, overwrite=overwrite)
     if isinstance(audit := things[0], AuditResult):
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
         return ReportResult(file)
-    folder = None if figures is None else path_of(figures, "figures")
+    folder = None if figures is None else new_path(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
         drawing.refuse_to_lose_files(
@@ -149,7 +143,6 @@ def report(
         usual = [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None
         drawn = drawing.tell(material, [made.figure for made in filled if made.is_drawn] if chosen else usual)
         step("drawing", 0.6)
-        album = Album(*benchmarks, side=sections.IMAGE_SIDE) if is_linked else Album(*benchmarks)
         scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
         name = "" if isinstance(external, Mapping | None) else path_of(external, "external").name
         method = report_page.report_settings(
@@ -162,7 +155,7 @@ def report(
             report_page.run_steps(sources.runs),
             [*method, ("only", _words(where))] if where else method,
             "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:]),
-            album=album,
+            album=Album(*benchmarks),
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
             sections=() if chosen else report_page.ranking_sections(material, sources.verdicts),
@@ -171,7 +164,7 @@ def report(
             removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
             about = replace(about, removed=removed if gallery > 0 else [])
         if is_linked:
-            about = sections.linked_details(about, material, max(0, min(_LOST_SHOWN, gallery)))
+            about = sections.linked_details(about, material)
         about = with_tables(about, material, chosen, filled)
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
     if folder is None:
@@ -183,25 +176,26 @@ def report(
     )
 
 
-def _write_issue(
-    things: Sequence[Any], file: Path, refused: Mapping[str, object], *, overwrite: bool
-) -> "ReportResult":
+def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *, overwrite: bool) -> "ReportResult":
     """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark.
 
-    ``refused``: options that are not for it.
+    ``given``: the parameters of the report, of which only a seed is for it.
     """
     from eyetest.commands.audit import audit
     from eyetest.pages.page import escape_markdown
     from eyetest.store import replacing_file
     from eyetest.version import __version__
 
-    if wrong := [name for name, value in refused.items() if value]:
+    usual = {name: known.default for name, known in signature(report).parameters.items()}
+    others = [name for name in usual if name not in ("paths", "page", "issue", "seed", "overwrite")]
+    if wrong := [name for name in others if given[name] not in (usual[name], [])]:
         raise InputError(f"{param('issue', True)} is about a benchmark alone; leave out {param(wrong[0])}")
     if len(things) > 1:
         raise InputError(f"{param('issue', True)} is about one benchmark, found {len(things)}")
     benchmark = open_bench(things[0])
     manifest, words = benchmark.manifest, {"bad": "broken", "suspect": "suspicious"}
-    findings = [found for found in audit(benchmark).findings if found.severity in words and found.items]
+    audited = audit(benchmark, seed=given["seed"])
+    findings = [found for found in audited.findings if found.severity in words and found.items]
     items = len({item for found in findings for item in found.items})
     if not findings:
         raise InputError(
@@ -220,9 +214,9 @@ def _write_issue(
         more = f" and {len(found.items) - _ISSUE_IDS:,} more" if len(found.items) > _ISSUE_IDS else ""
         lines += [f"## {found.title}", f"Severity: {words[found.severity]}. Items: {ids}{more}."]
     probes = ",".join(dict.fromkeys(found.probe for found in findings))
-    again = typed("eyetest", "audit", place_of(things[0], benchmark), "--probe", probes)
+    again = ("audit", place_of(things[0], benchmark), "--probe", probes, "--seed", given["seed"])
     version = f"eyetest {__version__}, fingerprint of the items {manifest.fingerprint[:16]}"
-    lines += ["## To reproduce", f"```console\n$ {again}\n```", f"({version})"]
+    lines += ["## To reproduce", f"```console\n$ {typed('eyetest', *again)}\n```", f"({version})"]
     with replacing_file(file, overwrite=overwrite) as temporary:
         temporary.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     return ReportResult(file)
@@ -354,25 +348,8 @@ def _roles(setting: Pairs) -> dict[str, str]:
     return roles
 
 
-def bundle_items(*paths: Reported, to: AnyPath, golds: bool = True, overwrite: bool = False) -> Path:
-    """Write the items of runs, refinements and benchmarks as a folder of pages; gives its first page.
-
-    It opens from disk and from any web host. Without ``golds`` nothing is written that answer keys follow from. On
-    the command line, ``eyetest open`` also serves them.
-
-    >>> et.bundle_items("run", to="browse").name
-    'index.html'
-    """
-    from eyetest.commands.open import browse
-
-    places = [path_of(getattr(thing, "path", thing), "paths", _REPORTED) for thing in gathering.flat(paths)]
-    written = browse(places, bundle=to, no_golds=not golds, overwrite=overwrite)
-    assert written is not None
-    return Path(written.facts["page"])
-
-
 def chart(name: str, *runs: Measurable) -> "ChartType":
-    """Draw a figure of some runs, or of what `results` gave: an Altair chart. `charts` lists them.
+    """Draw a figure of some runs, or of what `results` gave: an Altair chart; docs/reports.md lists them.
 
     >>> drawn = et.chart("accuracy", "run")
     >>> "mark" in str(drawn.to_dict())
@@ -381,14 +358,3 @@ def chart(name: str, *runs: Measurable) -> "ChartType":
     from eyetest.reports.report import chart as draw
 
     return draw(name, gather(runs))
-
-
-def charts() -> dict[str, str]:
-    """List the figures, and how to read each.
-
-    >>> "accuracy" in et.charts()
-    True
-    """
-    from eyetest.reports.figures import FIGURES
-
-    return {name: FIGURES[name].reading for name in FIGURES}

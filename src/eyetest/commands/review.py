@@ -1,5 +1,6 @@
-"""The commands ``review``, ``review invite`` and ``review revise``: people decide about items in a browser."""
+"""The command ``review`` and those below it: people decide about items in a browser, or in another tool."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from eyetest.studio.database import LogRow, PersonRow
     from eyetest.studio.decisions import ReviewPlan
     from eyetest.studio.overview import ReviewOverview
+
+    Reviewers = Words | Mapping[str, str]
+else:
+    Reviewers = Words
 
 _NOT_SERVED = "none"
 
@@ -77,7 +82,7 @@ def review(
     settings = reviews.ReviewSettings(items, rounds, form, solve, per)
     host, port = read_address(None if address == _NOT_SERVED else address)
     front = read_front(host, public, proxies := several(proxy))
-    folder = path_of(to, "to") if to is not None else None
+    folder = new_path(to, "to") if to is not None else None
     opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
     project, note = opened.project, observer().note
     app = make_review_app(opened.collection, project, front)
@@ -168,13 +173,85 @@ def revise(place: AnyPath, /, *, to: AnyPath, overwrite: Overwrite = False) -> N
     """
     from eyetest.benchmarks.folder import CHANGES
 
-    folder, reviewed = path_of(to, "to"), path_of(place, "place")
+    folder, reviewed = new_path(to, "to"), path_of(place, "place")
     revised, notes = reviews.revise_reviewed(reviewed, folder, observer().busy, overwrite=overwrite)
     manifest = revised.benchmark.manifest
     counts = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
     where = f"{counted(manifest.counts.items, 'item')} → {folder}; changes are listed in {folder / CHANGES}"
     facts = {"name": manifest.name, "version": manifest.version, "decisions": dict(revised.counts)}
     return NewBenchmark(revised.benchmark, f"{manifest.name} {manifest.version} · {counts}", facts, [*notes, where])
+
+
+def export_review(
+    place: AnyPath,
+    /,
+    *,
+    to: AnyPath,
+    tool: str = "csv",
+    overwrite: Overwrite = False,
+) -> Written:
+    """Write the open and the made decisions of a review as files of another tool.
+
+    A review of a benchmark has to exist: eyetest review PLACE --address none prepares one. Decisions that people make
+    in the other tool come back with eyetest review import.
+
+    Args:
+        place: The review, or the refinement or benchmark that it is about.
+        to: A new folder for the files.
+        tool: csv for a spreadsheet, or label-studio.
+        overwrite: Replace files that eyetest wrote before.
+
+    Examples:
+        $ eyetest review export mybench --to studio --tool label-studio
+
+        >>> et.export_review("bench-review", to="studio", tool="label-studio").facts["files"]  # doctest: +SKIP
+
+    """
+    from eyetest.studio.exchange import check_target, check_tool, outgoing_of, write_files
+
+    form, folder, where = check_tool(tool), new_path(to, "to"), path_of(place, "place")
+    check_target(folder, overwrite=overwrite)
+    if reviews.recipe_place(where) is None:
+        reviews.find_review(where).close()  # otherwise the next line would begin one
+    project, collection = reviews.open_review([where], reviews.ReviewSettings(), tell=observer().busy)
+    with project:
+        waiting, made = outgoing_of(project, collection, form)
+    files = [str(folder / name) for name in write_files(waiting, made, form, folder, overwrite=overwrite)]
+    line = f"{len(waiting):,} to decide, {counted(len(made), 'decision')} → {folder}"
+    return Written("\n".join((line, *files)), {"open": len(waiting), "decisions": len(made), "files": files})
+
+
+def import_review(file: AnyPath, /, *, on: AnyPath, reviewer: Reviewers = ()) -> Written:
+    """Add decisions that were made in another tool to a review.
+
+    All new decisions are added, or none if one of them is invalid.
+
+    Args:
+        file: CSV, or the JSON that Label Studio exports.
+        on: The review: its folder, or the refinement or benchmark that it is about.
+        reviewer: Name of the reviewer, if the file has none, or ID=NAME for a user; repeatable.
+
+    Examples:
+        $ eyetest review import export.json --on mybench --reviewer 3=Ann
+
+        >>> et.import_review("export.json", on="bench-review", reviewer={"3": "Ann"}).facts  # doctest: +SKIP
+        {'decisions': 40, 'new': 40}
+
+    """
+    from eyetest.studio.exchange import read_review
+
+    words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
+    names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
+    for word in words:  # without an id, the name for decisions without a user
+        user, name = word.split("=", 1) if "=" in word else ("", word)
+        if not name.strip():
+            raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
+        names[user.strip()] = name.strip()
+    path = path_of(file, "file")
+    with reviews.find_review(path_of(on, "on")) as project:
+        read, added = read_review(project, reviews.reviewed_collection(project, observer().busy), path, names)
+    facts = {"decisions": read, "new": added}
+    return Written(f"{counted(read, 'decision')} in {path.name}, {added:,} of them new", facts)
 
 
 def review_decisions(place: AnyPath) -> "pl.DataFrame":

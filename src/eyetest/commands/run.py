@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, open_bench, path_of, several
+from eyetest.commands.base import model_entries, new_path, open_bench, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Runs, Words, panel
 from eyetest.commands.results import Result, safe
@@ -45,7 +45,6 @@ def run(
     temperature: Annotated[float | None, _ASKING] = None,
     max_tokens: Annotated[int | None, _ASKING] = None,
     seed: Annotated[int, _ASKING] = 0,
-    stop: Annotated[str, _ENDING] = "",
     until: Annotated[str, _ENDING] = "",
     answers: Annotated[Runs, _ENDING] = (),
     budget: Annotated[Words, _ENDING] = (),
@@ -74,7 +73,6 @@ def run(
         temperature: Sampling temperature (default: 0, or the model's own).
         max_tokens: The longest answer (default: 512; 2048 with reasoning).
         seed: Random seed.
-        stop: Stop asking about an item once this rule is settled: "at least 3 of 4 models".
         until: Draw random items until one model leads (A>B), or "rank of A within 5" points.
         answers: With --until: a run in which other models answered; repeatable.
         budget: Stop when this much is spent: calls=100, cost=5, or both.
@@ -118,11 +116,11 @@ def run(
     for name, (value, least) in {**numbers, "temperature": (temperature, 0)}.items():
         if value is not None and not value >= least:
             raise InputError(f"{heading(name)}: found {value:g}, expected {least} or more")
-    folder = None if to is None else path_of(to, "to")
+    folder = None if to is None else new_path(to, "to")
     limits = limits_of(budget, concurrency)
     if describe is not None:
         given: dict[str, Any] = {"model": model, "limit": limit, "item": item, "dry_run": dry_run, "on": on}
-        given |= {"condition": condition, "stop": stop, "until": until, "answers": answers, "samples": samples > 1}
+        given |= {"condition": condition, "until": until, "answers": answers, "samples": samples > 1}
         given |= {"temperature": temperature is not None, "max_tokens": max_tokens is not None}
         if wrong := next((name for name, value in given.items() if value), None):
             raise InputError(f"{heading(wrong)}: not with {param('describe')}, which describes every image once")
@@ -142,7 +140,6 @@ def run(
         items=tuple(several(item)),
         limits=limits,
         retry_failed=retry_failed,
-        stop=stop,
         until=until,
         cluster=Cluster.parse(on),
     )

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
-from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Words
+from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
 from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
@@ -38,11 +38,6 @@ def show(
     limit: Annotated[int | None, SHORT_N] = None,
     condition: str | None = None,
     model: Annotated[Words, SHORT_M] = (),
-    format: Annotated[str | None, READING] = None,  # noqa: A002 (the name of the option)
-    map: Annotated[Words, READING] = (),  # noqa: A002
-    images: Annotated[AnyPath | None, READING] = None,
-    gold_style: Annotated[str | None, READING] = None,
-    drop: Annotated[Words, READING] = (),
 ) -> Result:
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
@@ -57,11 +52,6 @@ def show(
         limit: Show this many items, or answers.
         condition: Show the prompt under this condition, such as no-image+cot or image+order=7.
         model: Only answers of this model; repeatable.
-        format: Format of the file, if it is not recognised.
-        map: Which column holds what, where names differ: question=prompt, options=A+B+C.
-        images: Folder that image paths start from and may not leave.
-        gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
-        drop: Leave this column out; repeatable.
 
     Examples:
         $ eyetest show mybench.tsv 17 --condition no-image
@@ -95,8 +85,7 @@ def show(
         from eyetest.commands.review import review_status
 
         return review_status(path)
-    read = read_options(format, map, images, gold_style, drop=drop, images_required=False)
-    benchmark = open_bench(what if isinstance(what, Benchmark) else path, read)
+    benchmark = open_bench(what if isinstance(what, Benchmark) else path, read_options(images_required=False))
     return BenchmarkResult(benchmark, limit) if item is None else _item(benchmark[item], condition)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from eyetest.commands.base import open_bench, path_of, several
-from eyetest.commands.gathering import external_scores, gather
+from eyetest.commands.base import new_path, open_bench, path_of, several
+from eyetest.commands.gathering import gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
-from eyetest.commands.options import AnyPath, AnyRun, Bench, External, Overwrite, Runs, Scores, Words, panel
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, counted, heading, param, percent
 
@@ -41,7 +41,6 @@ def subset(
     like: Annotated[Bench | None, _LIKE] = None,
     compare: Annotated[str, _LIKE] = "both",
     encoder: Annotated[Words, _LIKE] = (),
-    external: Annotated[External, _LIKE] = None,
     overwrite: Overwrite = False,
 ) -> "SubsetResult":
     """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
@@ -51,8 +50,7 @@ def subset(
     there; a random subset where that does not rank the strongest of them better. Ask a new model about the subset
     alone; --estimate then ranks it, and gives its score on the whole with an interval. Answers with the image count,
     or those under the only modality there is. --like takes the items most similar to others, such as
-    users' queries: the nearest of each, then the second nearest (LIME-fit); with --answers and --with it also reports
-    how well scores on the subset correlate with scores from elsewhere, beside random subsets of the same size.
+    users' queries: the nearest of each, then the second nearest (LIME-fit).
 
     Args:
         bench: A benchmark; with --estimate the folder of a subset that was drawn with --answers.
@@ -67,7 +65,6 @@ def subset(
         like: Benchmark that the subset should match.
         compare: What is compared: text, image or both.
         encoder: Encoder of texts, or image=ENCODER (eyetest similar --help); repeatable.
-        external: CSV with a score of each model from elsewhere, such as an arena's Elo: model,score.
         overwrite: Replace a folder that eyetest wrote before.
 
     Examples:
@@ -99,20 +96,20 @@ def subset(
         return _estimate(bench, new)  # type: ignore[return-value]
     if to is None:
         raise InputError(f"name a folder for the subset: {param('to', 'FOLDER')}")
-    if external is not None and not (like and runs):
+    if like is not None and runs:
         raise InputError(
-            f"{heading('external')}: only with {param('like', 'BENCHMARK')} and {param('answers', 'RUN')}"
+            f"{heading('answers')}: {param('like', 'BENCHMARK')} needs no answers; leave one of the two out"
         )
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
-    folder, benchmark = path_of(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
+    folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
     steps, notes = list[str](), list[str]()
     items = _kept(benchmark, words, unseen_by, steps, notes)
-    curves = correlations = None
+    curves = None
     pool, how = [item.id for item in items], f"{percent(share)}"
     if like is not None:
         chosen, how = _matching(benchmark, open_bench(like), pool, share, (compare, several(encoder)))
-        correlations, more = _correlated(runs, pool, chosen, external, seed)
+        more: tuple[str, ...] = ()
     elif runs:
         results = gather(runs)
         chosen, curves, more = draw_small(results, pool, share, seed)
@@ -135,9 +132,7 @@ def subset(
     written = write_items(folder / layout.BENCHMARK, whole, benchmark, manifest, overwrite=overwrite)
     if curves is not None:
         write_curves(folder, curves)
-    made = SubsetResult(folder, written, len(benchmark), tuple(notes))
-    made.counts = correlations
-    return made
+    return SubsetResult(folder, written, len(benchmark), tuple(notes))
 
 
 def _kept(
@@ -172,19 +167,6 @@ def _matching(
     return chosen, "; ".join([f"{percent(share)} most like {reference.manifest.name} by {by}", *notes])
 
 
-def _correlated(
-    runs: Sequence[AnyRun], pool: Sequence[str], chosen: set[str], external: "Scores | None", seed: int
-) -> "tuple[pl.DataFrame | None, tuple[str, ...]]":
-    """How scores on a subset go with those from elsewhere, and notes; nothing without runs."""
-    from eyetest.curate.subsets import against_random
-
-    if not runs:
-        return None, ()
-    results = gather(runs)
-    found, notes = against_random(results, pool, chosen, external_scores(external), seed)
-    return found, (*results.notes, *notes)
-
-
 def _dataset_tag(items: "Iterable[Candidate]") -> str:
     """The tag that names the dataset of an item."""
     return "dataset" if any("dataset" in item.tags for item in items) else "source"
@@ -211,8 +193,8 @@ class SubsetResult(NewBenchmark):
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """The items, or what `--with` correlates with."""
-        return self.benchmark.frame if self.counts is None else self.counts
+        """The items."""
+        return self.benchmark.frame
 
 
 def _with_options(items: "Iterable[Item]", total: int, count: int, seed: int, notes: list[str]) -> "Iterator[Item]":

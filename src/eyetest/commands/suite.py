@@ -12,16 +12,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eyetest.commands import gathering
-from eyetest.commands.base import model_entries, observer, open_bench, path_of
+from eyetest.commands.base import model_entries, new_path, observer, open_bench
 from eyetest.commands.lazy import layout, msgspec, parts, pl, printed, selection
 from eyetest.commands.options import AnyPath, Words, panel
 from eyetest.commands.results import Result, estimates
-from eyetest.commands.subset import subset as take_subset
 from eyetest.errors import InputError, counted, heading, listed, param, spelled, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
-    from eyetest.measures import Results, Settings
+    from eyetest.measures import Results
     from eyetest.records import Condition, ModelEntry
     from eyetest.records.recipe import Suite, SuiteBenchmark
     from eyetest.reports.report import Material
@@ -35,7 +34,7 @@ else:
 _ASKING = panel("Asking", 1)
 _BOUNDS = ("_low", "_high")
 _SHOWN = {"accuracy-by-dimension": "accuracy", "instability-by-dimension": "instability"}
-RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
+RUNS, TABLES = "runs", "tables"
 _PAPER = "reform-eval"  # whose tables a suite writes
 _NO_FOLDER = re.compile(r"[^\w.()-]+")
 
@@ -78,8 +77,8 @@ def suite(
     from eyetest.commands.run import PlanResult
     from eyetest.running.limits import INTERRUPTED, limits_of
 
-    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
-    prepared = prepare(suite, folder, limits=limits, retry_failed=retry_failed, derive=not dry_run)
+    folder, limits = new_path(to, "to"), limits_of(budget, concurrency)
+    prepared = prepare(suite, folder, limits=limits, retry_failed=retry_failed)
     if dry_run:
         return PlanResult({entry.name: asked.estimate(entry.runs[0]) for entry, asked in prepared.sessions()})
     failed, stopped = ask(prepared)
@@ -141,8 +140,6 @@ class SuiteEntry(NamedTuple):
     benchmark: "Benchmark | None"
     runs: Sequence[Path]
     asking: "Asking | None"
-    options: int | None = None
-    """With so many options, derived from another entry's benchmark; it counts in no other table."""
 
 
 class PreparedSuite(NamedTuple):
@@ -158,7 +155,7 @@ class PreparedSuite(NamedTuple):
     @property
     def title(self) -> str:
         """What the suite is called: as it says, or by its benchmarks."""
-        return self.suite.title or listed([entry.about.name for entry in self.entries if entry.options is None])
+        return self.suite.title or listed([entry.about.name for entry in self.entries])
 
     def sessions(self) -> "Iterator[tuple[SuiteEntry, Session]]":
         """What is to be asked, entry by entry; one budget is for all of them."""
@@ -184,9 +181,9 @@ def read_suite(suite: AnySuite) -> "tuple[Suite, Path]":
 
 
 def prepare(
-    suite: AnySuite, to: Path, *, limits: "Limits | None" = None, retry_failed: bool = False, derive: bool = True
+    suite: AnySuite, to: Path, *, limits: "Limits | None" = None, retry_failed: bool = False
 ) -> PreparedSuite:
-    """Open all that a suite names, before anything is asked; ``derive`` writes benchmarks with fewer options."""
+    """Open all that a suite names, before anything is asked."""
     from eyetest.prompts.conditions import read_conditions
     from eyetest.prompts.sets import under
     from eyetest.running import Asking, Budget, Limits
@@ -195,8 +192,8 @@ def prepare(
     read, base = read_suite(suite)
     if to.exists() and not to.is_dir():
         raise InputError(f"{to} is a file; a suite's answers and tables go into a folder")
-    inside, ours = [entry.name for entry in to.iterdir()] if to.exists() else [], (RUNS, BENCHMARKS, TABLES)
-    if foreign := [name for name in inside if name not in (*ours, layout.REPORT) and not name.startswith(".")]:
+    inside, ours = [entry.name for entry in to.iterdir()] if to.exists() else [], (RUNS, TABLES, layout.REPORT)
+    if foreign := [name for name in inside if name not in ours and not name.startswith(".")]:
         raise InputError(f'{to} holds "{foreign[0]}", which is not part of a suite; choose another place')
     with spelled(lambda name, value, at_head: name if at_head or value is None else f"{name}: {value}"):
         beside = base / read.prompts
@@ -220,8 +217,6 @@ def prepare(
     names = [entry.name for entry in entries]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f'two benchmarks of the suite are called "{twice[0]}"; give one of them a name (name: …)')
-    if derive:
-        entries += [more for entry in entries for more in _with_fewer_options(entry, to, read.seed)]
     return PreparedSuite(read, to, entries, models, conditions, Budget(limits))
 
 
@@ -257,23 +252,6 @@ def _opened(about: "SuiteBenchmark", base: Path, to: Path, asking: "Asking") -> 
     return SuiteEntry(name, named, benchmark, runs or [to / RUNS / name], None if runs else how)
 
 
-def _with_fewer_options(entry: SuiteEntry, to: Path, seed: int) -> Iterator[SuiteEntry]:
-    """The entry's benchmark with fewer options, the most first: what can have the most can have all of them."""
-    from eyetest.benchmarks import Benchmark, is_benchmark
-
-    source, about = entry.benchmark, msgspec.structs.replace(entry.about, options=())
-    for count in sorted(set(entry.about.options), reverse=True):
-        assert source is not None
-        name = f"{entry.name}-{count}-options"
-        folder, now = to / BENCHMARKS / name, source.manifest.fingerprint
-        made = Benchmark(folder / layout.BENCHMARK).manifest if is_benchmark(folder / layout.BENCHMARK) else None
-        if made is None or now not in (made.fingerprint, *(earlier.fingerprint for earlier in made.revisions)):
-            for line in take_subset(source, to=folder, option_count=count, seed=seed, overwrite=True).notes:
-                observer().note(line)
-        source = Benchmark(folder / layout.BENCHMARK)
-        yield SuiteEntry(name, about, source, [to / RUNS / name], entry.asking, count)
-
-
 def measure_suite(prepared: PreparedSuite) -> SuiteResult:
     """Score and measure the answers. Nothing is asked."""
     from eyetest.reports.papers import plain_tables, read_paper
@@ -282,16 +260,13 @@ def measure_suite(prepared: PreparedSuite) -> SuiteResult:
     suite = prepared.suite
     settings = gathering.settings((), 0.95, suite.seed)
     with observer().steps("measuring") as step:
-        found = [(entry, _part(entry, prepared)) for entry in prepared.entries]
+        found = [_part(entry, prepared) for entry in prepared.entries]
         step("measuring", 0.4)
-        whole = parts.united([part for entry, part in found if entry.options is None], prepared.title)
-        kept, notes = _kept(whole, suite)
-        fewer = _fewer_options([part for entry, part in found if entry.options is not None], kept, settings)
-        how = replace(settings, by=layout.SUITE_TAGS[:2])
-        material = Material(kept, how, fewer_options=fewer, corpora=_corpora(prepared.entries, kept))
+        kept, notes = _kept(parts.united(found, prepared.title), suite)
+        material = Material(kept, replace(settings, by=layout.SUITE_TAGS[:2]))
         tables = plain_tables(read_paper(_PAPER), material, suite.by)
-        asked = {"options": fewer, "corpus": material.corpora}
-        tables |= {name: table for name, table in asked.items() if table is not None and not table.is_empty()}
+        if (corpora := _corpora(prepared.entries, kept)) is not None and len(corpora):
+            tables["corpus"] = corpora
     if "correlation" not in tables:
         notes = (*notes, "correlation between dimensions: not measured (it takes three models and two dimensions)")
     return SuiteResult(tables, material, (*printed.caveats(kept), *notes))
@@ -309,11 +284,11 @@ def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") 
     about = {
         "ways of asking": str(len(prepared.conditions)) if prepared.models else "",
         "prompts": listed(dict.fromkeys(condition.prompts for condition in prepared.conditions)),
-        "only": "; ".join([*suite.only.words, *["unseen"] * suite.unseen]),
+        "only": "unseen" if suite.unseen else "",
         "seed of the suite": str(suite.seed),
     }
     runs = [Run(path) for entry in prepared.entries for path in entry.runs]
-    benchmarks = [entry.benchmark for entry in prepared.entries if entry.benchmark and entry.options is None]
+    benchmarks = [entry.benchmark for entry in prepared.entries if entry.benchmark]
     method = [(name, value) for name, value in about.items() if value]
     method += report_page.report_settings(material, (gathering.Scoring().scorer, "auto"), benchmarks, "")
     details = report_page.ReportDetails(prepared.title, benchmarks, report_page.run_steps(runs), method, command)
@@ -349,51 +324,23 @@ def _part(entry: SuiteEntry, prepared: PreparedSuite) -> "SuitePart":
 
 
 def _kept(results: "Results", suite: "Suite") -> "tuple[Results, Sequence[str]]":
-    """The part of the answers that the user cares about, or that no compared model was trained on, and notes."""
+    """The answers to what no compared model was trained on, where the suite asks for that, and notes."""
     from eyetest.measures.results import TAG
 
-    if not suite.only.words and not suite.unseen:
+    if not suite.unseen:
         return results, ()
-    notes: Sequence[str] = ()
     tags = {TAG + tag: tag for tag in results.tags}
     rows = results.items.select("item", *tags).rename(tags).iter_rows(named=True)
     items = [
         selection.Candidate(id=row.pop("item"), tags={tag: value for tag, value in row.items() if value is not None})
         for row in rows
     ]
-    if suite.only.words:
-        items = selection.only_with(items, suite.only.words)
-    if suite.unseen:
-        asked = results.scores.select(pl.col("model").unique()).collect().to_series()
-        compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
-        items, notes = selection.unseen(items, compared, "dataset")
-        if not items:
-            raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
+    asked = results.scores.select(pl.col("model").unique()).collect().to_series()
+    compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
+    items, notes = selection.unseen(items, compared, "dataset")
+    if not items:
+        raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
     return parts.keep_items(results, [item.id for item in items]), notes
-
-
-def _fewer_options(found: "Sequence[SuitePart]", kept: "Results", settings: "Settings") -> "pl.DataFrame | None":
-    """Accuracy against the number of options, on items of the datasets that count."""
-    from eyetest.measures import MEASURES
-    from eyetest.measures.results import TAG
-
-    if not found:
-        return None
-    together = parts.united(found, "options")
-    tags = [TAG + tag for tag in layout.SUITE_TAGS]
-    items = together.items.join(kept.items.select(tags).unique(), on=tags, how="semi", maintain_order="left")
-    if items.is_empty():
-        return None
-    results = parts.keep_items(together, items.get_column("item").to_list())
-    tagged = results.items.with_columns(pl.col("options").cast(pl.String).alias(TAG + "options"))
-    measured = MEASURES["accuracy"].measure(
-        replace(results, items=tagged), replace(settings, by=("dataset", "options"))
-    )
-    number = pl.col(TAG + "options").cast(pl.Int64).alias("options")
-    table = measured.table.with_columns(number, (1 / number).alias("guessing"))
-    rest = [name for name in table.columns if name not in (TAG + "dataset", TAG + "options", "options")]
-    ordered = table.select(pl.col(TAG + "dataset").alias("dataset"), "options", *rest)
-    return ordered.sort("dataset", "options", maintain_order=True)
 
 
 def _corpora(entries: Sequence[SuiteEntry], kept: "Results") -> "pl.DataFrame | None":
@@ -406,7 +353,7 @@ def _corpora(entries: Sequence[SuiteEntry], kept: "Results") -> "pl.DataFrame | 
     tables, keys = [], ["benchmark", "metric", "model", *PROTOCOL]
     for entry in entries:
         scores = parts.own_scores(kept, entry.name)
-        for run in map(Run, entry.runs if entry.options is None else ()):
+        for run in map(Run, entry.runs):
             if run.manifest.benchmark is None and entry.benchmark is None:
                 continue
             golds = benchmark_of(run, None if entry.asking else entry.benchmark)

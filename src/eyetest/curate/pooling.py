@@ -1,13 +1,11 @@
 """Pool benchmarks: items of several become one benchmark in which ids, a tag and the lineage name their source.
 
 One pass over the items. Only items whose images another source shows too, and items of words alone, can repeat
-others; of these a few bytes are kept, so that memory does not grow with the questions.
+others; of these two hashes are kept, so that memory does not grow with the questions.
 """
 
 import os
 import re
-from array import array
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -33,9 +31,9 @@ from eyetest.tabular.table import SheetWriter
 
 BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
 SAME, OTHER_KEY = "same", "other answer key"
-_ROW = 40  # bits of the row in the place of an item; above them is the number of its source
 _REPORT_EVERY = 500
 _LONGEST_NAME = 80
+_Place = tuple[int, int]  # the number of a source, and a row of it
 
 
 class Source(NamedTuple):
@@ -164,8 +162,8 @@ class _RepeatFinder:
         values, counts = np.unique(np.concatenate([np.unique(keys) for keys in images]), return_counts=True)
         self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in images]
         self._ids: dict[int, pa.ChunkedArray] = {}
-        self._known, self._new = ([array("Q") for _ in range(3)] for _ in range(2))
-        """Of earlier sources (by question) and of the current one: hashes of questions and of whole items, places."""
+        self._questions, self._items = dict[int, _Place](), dict[int, _Place]()  # first of earlier sources, by hash
+        self._new: list[tuple[int, int, _Place]] = []  # of the current source
 
     def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
         """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
@@ -173,28 +171,24 @@ class _RepeatFinder:
         if unknown or not self._may_repeat[source][row]:
             return "", ""
         question = question_key(item)
-        hashed, whole, place = _hash(question), _hash(item_key(item, question)), source << _ROW | row
-        first = bisect_left(self._known[0], hashed)
-        alike = range(first, bisect_right(self._known[0], hashed, first))
-        for at in alike:
-            if self._known[1][at] == whole:
-                return SAME, self._name(self._known[2][at])
-        for column, value in zip(self._new, (hashed, whole, place), strict=True):
-            column.append(value)
-        return (OTHER_KEY, self._name(self._known[2][first])) if alike else ("", "")
+        hashed, whole = _hash(question), _hash(item_key(item, question))
+        if whole in self._items:
+            return SAME, self._name(self._items[whole])
+        self._new.append((hashed, whole, (source, row)))
+        return (OTHER_KEY, self._name(self._questions[hashed])) if hashed in self._questions else ("", "")
 
     def end_source(self) -> None:
         """Make the items of a source earlier ones."""
-        every = [np.frombuffer(known + new, np.uint64) for known, new in zip(self._known, self._new, strict=True)]
-        order = np.argsort(every[0], kind="stable")
-        self._known = [array("Q", column[order].tobytes()) for column in every]
-        self._new = [array("Q") for _ in range(3)]
+        for question, whole, place in self._new:
+            self._questions.setdefault(question, place)
+            self._items.setdefault(whole, place)
+        self._new.clear()
 
-    def _name(self, place: int) -> str:
-        source = self._sources[number := place >> _ROW]
+    def _name(self, place: _Place) -> str:
+        number, row = place
         if number not in self._ids:
-            self._ids[number] = source.benchmark.table(["id"]).column("id")
-        return f"{source.name}/{self._ids[number][place & (1 << _ROW) - 1].as_py()}"
+            self._ids[number] = self._sources[number].benchmark.table(["id"]).column("id")
+        return f"{self._sources[number].name}/{self._ids[number][row].as_py()}"
 
 
 def _image_keys(benchmark: Benchmark) -> NDArray[np.uint64]:

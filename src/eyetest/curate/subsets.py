@@ -6,7 +6,7 @@ drawn, if that ranks the strongest models of the panel, chosen for by the others
 are known, so scores on the whole are estimated without bias for any model, and intervals need no true curves.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, IntervalEstimate, column_means
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, fit, posterior_abilities, probabilities
-from eyetest.measures.stats.ranking import METHODS
 from eyetest.measures.tables import side_by_side
 from eyetest.store import replacing_file
 
@@ -38,8 +37,6 @@ _SPLITS, _LEFT_OUT = 40, 4  # of the models, one in four is left out of each spl
 _DRAWS = 16
 _ROUNDING = 1e-12
 _USUAL_MODALITY = "image"
-_RANDOM_SUBSETS = 200
-_FEWEST_CORRELATED = 3
 _TARGETS = {"at random": "models held out at random", "stronger": "models stronger than those that choose"}
 
 
@@ -313,34 +310,6 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
     unscored = [model for model in values_of(results, "model") if model not in models]
     left_out = f"{listed(unscored)}: left out, no answer to an item of the subset is scored"
     return rows, (order, *([left_out] if unscored else []), *results.notes)
-
-
-def against_random(
-    results: Results, pool: Sequence[str], chosen: Set[str], external: Mapping[str, float], seed: int
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """How scores on chosen items, on all and on random subsets of the same size correlate with others, and notes."""
-    table, names, models = answered(results, pool, usual_modality(results))
-    known = [place for place, model in enumerate(models) if model in external]
-    if len(known) < _FEWEST_CORRELATED:
-        there = f"{counted(len(known), 'model')} with a score from elsewhere and answers"
-        raise InputError(f"{heading('external')}: {there}; at least {_FEWEST_CORRELATED} are needed")
-    table, outside = table[:, known], [external[models[place]] for place in known]
-    rows = np.flatnonzero([name in chosen for name in names])
-    rng, found = np.random.default_rng(seed), list[tuple[object, ...]]()
-    lots = [rng.choice(len(table), len(rows), replace=False) for _ in range(_RANDOM_SUBSETS)]
-    drawn = [column_means(table[places]) for places in lots]
-    for method, correlate in METHODS.items():
-        values = np.array([correlate(means, outside, _LEVEL).value or 0.0 for means in drawn])
-        for subset, part in (("chosen", table[rows]), ("whole", table)):
-            value, low, high, n, _ = correlate(column_means(part), outside, _LEVEL)
-            above = None if value is None or subset == "whole" else float(np.mean(values < value))
-            found.append((method, subset, value, low, high, above, len(part), n))
-        ends = np.quantile(values, [0.025, 0.975]).tolist()
-        found.append((method, "random", float(values.mean()), *ends, None, len(rows), len(known)))
-    columns = ["method", "subset", "correlation", "correlation_low", "correlation_high", "above_random", "items", "n"]
-    where = f"those of random are where 95 % of {_RANDOM_SUBSETS} random subsets of as many items lie"
-    note = f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below"
-    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), (note,)
 
 
 def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Floats, list[str], list[str]]:

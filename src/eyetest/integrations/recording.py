@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.commands.base import path_of
+from eyetest.commands.base import new_path
 from eyetest.commands.exchange import import_file
 from eyetest.commands.options import AnyPath
 from eyetest.errors import InputError, system_words
@@ -37,7 +37,7 @@ class Recorder:
     """Stores every request with its reply in ``TO/TASK/requests.jsonl`` before the harness gets the reply."""
 
     def __init__(self, to: AnyPath, model: str) -> None:
-        self.to, self.model = path_of(to, "to"), model
+        self.to, self.model = new_path(to, "to"), model
         self._replies: dict[str, dict[str, Any]] = {}  # by task, the reply to each request that was stored
         self._asked: Counter[tuple[str, str, str]] = Counter()
 
@@ -89,7 +89,7 @@ class Recorder:
         )
         shutil.rmtree(folder / "run", ignore_errors=True)  # made anew of the requests, as is the benchmark
         (folder / _IMAGES).mkdir(exist_ok=True)
-        given: dict[str, Any] = {"images": folder / _IMAGES, "gold_style": "letter", "allow_missing_gold": True}
+        given: dict[str, Any] = {"images": folder / _IMAGES, "gold_style": "letter", "allow_missing": "gold"}
         import_file(folder / "items.jsonl", to=folder / "benchmark", **given, overwrite=True)
         import_file(folder / "answers.jsonl", to=folder / "run", bench=folder / "benchmark")
         return Run(folder / "run")

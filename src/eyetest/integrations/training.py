@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import copy_without_images
-from eyetest.commands.base import open_bench, path_of
+from eyetest.commands.base import new_path, open_bench
 from eyetest.commands.options import AnyPath, Bench
 from eyetest.errors import InputError, MissingExtraError
 from eyetest.measures.stats.intervals import Floats
@@ -90,7 +90,7 @@ class Evaluator:
             raise InputError('an Evaluator asks by likelihood: "likelihood", "first-token", "likelihood+no-image" …')
         self.history: list[Evaluation] = []
         self._network, self._processor = model, processor
-        self._to = None if to is None else path_of(to, "to")
+        self._to = None if to is None else new_path(to, "to")
         self._scores: dict[tuple[int, Condition], Floats] = {}
         self._clusters: Sequence[str] = ()
         self._model: CheckpointModel | None = None

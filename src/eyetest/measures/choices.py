@@ -2,7 +2,7 @@
 over repeated tests of an item (ReForm-Eval).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, counted, listed, param
-from eyetest.measures.likelihood import option_priors
 from eyetest.measures.results import (
     MEMBER,
     TESTS,
@@ -37,12 +36,10 @@ _NOTE = "only answers to options in the order as written count: where another or
 
 @measure(
     "positions",
-    "which place each model picks, against where the right ones are; accuracy without the prior of letters",
+    "which place each model picks, against where the right ones are",
 )
 def positions(results: Results, settings: Settings) -> Measured:
-    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone.
-    Where first tokens were weighed in several orders also the ``prior`` of letters and accuracy after its removal.
-    """
+    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone."""
     if not results.items.get_column("gold").is_not_null().any():
         raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
     keys = results.keys(settings.by)
@@ -64,12 +61,7 @@ def positions(results: Results, settings: Settings) -> Measured:
     ).with_columns(
         (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}") for letter in letters
     )
-    table = _table(of_item, keys, letters, settings.level)
-    priors, notes = option_priors(results, settings, keys)
-    if len(priors):
-        on = [*keys, "place"]
-        table = table.with_columns(pl.col(on).cast(pl.String)).join(priors, on=on, how="left", nulls_equal=True)
-    return Measured(table, (_NOTE, *notes))
+    return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], level: float) -> pl.DataFrame:
@@ -297,20 +289,16 @@ def instability(results: Results, settings: Settings) -> Measured:
     tests = asked.group_by("model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
-    rows_of = sources(tests)
+    named = (asked.filter(only).with_columns(pl.lit(name).alias("source")) for name, only in sources(tests).items())
     types, item = asked.collect_schema(), ["benchmark", "item"] if "benchmark" in keys else ["item"]
     there = asked.select(pl.col("benchmark").cast(pl.String).unique())
     items = results.items.lazy().join(there, on="benchmark", how="semi")
     about = (pl.col(name).cast(types[name]) for name in item)
     items = items.select(*about, "cluster", "options", *tags, pl.lit(True).alias("known"))
-    of_item = _by_item_and_source(asked, [*keys, *results.members], rows_of).join(items, on=item, how="left")
+    of_item = _counts(pl.concat(named), ["source", *keys, *results.members, "item"]).join(items, on=item, how="left")
     is_text = pl.col("known").is_not_null() & pl.col("options").is_null()
     known = of_item.filter(~is_text).collect(engine="streaming")
-    parts = [
-        _entropies(known, source, [*keys, *tags], settings.level).select(pl.lit(source).alias("source"), pl.all())
-        for source in rows_of
-    ]
-    measured = pl.concat(parts).sort("source", *keys, *tags)
+    measured = _entropies(known, ["source", *keys, *tags], settings.level)
     whole = measured.filter(pl.col("source") == "all")
     if not whole.get_column("n").sum():
         raise NotMeasurable(
@@ -320,42 +308,32 @@ def instability(results: Results, settings: Settings) -> Measured:
     return Measured(measured, _few_tests(whole))
 
 
-def _by_item_and_source(tests: pl.LazyFrame, keys: Sequence[str], rows_of: Mapping[str, pl.Expr]) -> pl.LazyFrame:
-    """One row per item: for each source its tests, choices read and seen, Σ n ln n over choices, and scores."""
-    score, chosen = pl.col("score"), pl.col("choice").is_not_null()
-    of_choice, of_item = [], []
-    for source, only in rows_of.items():
-        n = pl.col(f"{source} tests").cast(pl.Float64)
-        read = pl.when(chosen & (n > 0)).then(n)
-        scored = pl.when(only).then(score)
-        of_choice += [only.sum().alias(f"{source} tests"), scored.sum().alias(f"{source} score")]
-        of_choice.append(scored.count().alias(f"{source} scored"))
-        of_item += [pl.col(f"{source} {name}").sum() for name in ("tests", "score", "scored")]
-        of_item += [read.sum().alias(f"{source} read"), read.count().alias(f"{source} seen")]
-        of_item.append((read * read.log()).sum().alias(f"{source} n ln n"))
-    return tests.group_by(*keys, "item", "choice").agg(of_choice).group_by(*keys, "item").agg(of_item)
+def _counts(tests: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """By item and source: tests, choices read and seen, Σ n ln n over choices, and the mean score."""
+    score = pl.col("score")
+    read = pl.when(pl.col("choice").is_not_null()).then(pl.col("tests").cast(pl.Float64))
+    sums = pl.len().alias("tests"), score.sum(), score.count().alias("scored")
+    of_item = tests.group_by(*keys, "choice").agg(sums).group_by(keys)
+    return of_item.agg(
+        pl.col("tests", "score", "scored").sum(),
+        read.sum().alias("read"),
+        read.count().alias("seen"),
+        (read * read.log()).sum().alias("n ln n"),
+    ).with_columns(pl.when(pl.col("scored") > 0).then(score / pl.col("scored")).alias("accuracy"))
 
 
-def _entropies(of_item: pl.DataFrame, source: str, keys: Sequence[str], level: float) -> pl.DataFrame:
+def _entropies(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
     """Means over items tested twice or more; with fewer than two answers read they have no entropy. ``corrected`` is
     Miller and Madow's: plus (choices seen − 1) / (2 × tests), never more than ln(options).
     """
-    tests, read, seen = (pl.col(f"{source} {name}") for name in ("tests", "read", "seen"))
-    plain = pl.when(seen > 1).then(read.log() - pl.col(f"{source} n ln n") / read).otherwise(0.0)
+    read, seen = pl.col("read"), pl.col("seen")
+    plain = pl.when(seen > 1).then(read.log() - pl.col("n ln n") / read).otherwise(0.0)
     most = pl.when(pl.col("options") > 0).then(pl.col("options").log())
     values = (plain, pl.min_horizontal(plain + (seen - 1) / (2 * read), most), plain / pl.when(most > 0).then(most))
     entropies = [pl.when(read > 1).then(value).alias(name) for name, value in zip(_ENTROPIES, values, strict=False)]
-    scored = pl.col(f"{source} scored")
-    rows = of_item.filter(tests > 1).select(
-        *keys,
-        "item",
-        pl.coalesce("cluster", pl.col("item").cast(pl.String)).alias("cluster"),
-        *entropies,
-        pl.when(scored > 0).then(pl.col(f"{source} score") / scored).alias("accuracy"),
-        tests.alias("tests"),
-        read.alias("read"),
-        pl.lit(1).alias("items"),
-    )
+    cluster = pl.coalesce("cluster", pl.col("item").cast(pl.String)).alias("cluster")
+    counts = ("accuracy", "tests", "read", pl.lit(1).alias("items"))
+    rows = of_item.filter(pl.col("tests") > 1).select(*keys, "item", cluster, *entropies, *counts)
     if MEMBER in of_item.columns:
         rows = rows.group_by(*keys, "item", "cluster").mean()
     rows = rows.with_columns(pl.col("accuracy").is_between(0, 1).alias("accuracy binary"))

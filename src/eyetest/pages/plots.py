@@ -154,11 +154,9 @@ def grouped(frame: pl.DataFrame, value: str, x: Across, y: alt.Y, way: str, name
     return drawn
 
 
-def dumbbells(
-    frame: pl.DataFrame, ends: tuple[str, str], colours: Mapping[str, str], ticks: int, y: alt.Y
-) -> alt.LayerChart:
+def dumbbells(frame: pl.DataFrame, ends: tuple[str, str], colours: Mapping[str, str], y: alt.Y) -> alt.LayerChart:
     """A bar between two columns for each row, and dots on it: columns, each with its colour."""
-    x, names = across("accuracy", ticks=ticks), list(colours)
+    x, names = across("accuracy"), list(colours)
     bar = chart_of(frame).mark_rule(strokeWidth=4, color=palette.LINE)
     long = frame.unpivot(names, index=str(y.shorthand)).drop_nulls("value")
     dots = chart_of(long, **styled("variable", names, list(colours.values())))
@@ -228,12 +226,12 @@ class Dots(NamedTuple):
     colour: Any = alt.value(palette.SIGHTED)
 
 
-def dot_panels(frame: pl.DataFrame, *dots: Dots, split: str = "", first: Sequence[Panel] = ()) -> ChartType:
+def dot_panels(frame: pl.DataFrame, *dots: Dots, split: str = "") -> ChartType:
     """Panels of dots on intervals for columns, or for the values of a column; series in the order of the rows."""
     parts = frame.partition_by(split, maintain_order=True, as_dict=True) if split else {("",): frame}
     known = [dot for dot in dots if dot.value in frame.columns and frame.get_column(dot.value).drop_nulls().len()]
     width = max(46, 480 // max(2, len(parts) * len(known)))
-    panels = list(first)
+    panels = list[Panel]()
     for each in known:
         ends = bounded(each.value)
         low, high = frame.select(low=pl.min_horizontal(ends).min(), high=pl.max_horizontal(ends).max()).row(0)

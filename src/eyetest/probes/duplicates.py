@@ -4,18 +4,18 @@ pairs of images that are aligned and compared (`images.likeness`).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, islice
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
-from eyetest.errors import counted, listed, percent
+from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
 from eyetest.probes.images import ImageFacts, image_facts, in_parallel, overlaid_likeness, promising_pairs
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
-from eyetest.text import folded, words
+from eyetest.text import folded
 
 Key = tuple[object, ...]
 _ROUND = 64
@@ -24,7 +24,7 @@ _MOST_NAMED = 3
 
 @probe("duplicate-items", "Is anything asked twice?")
 def _duplicate_items(subject: Subject) -> Iterator[Finding]:
-    """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
+    """Exact repeats, repeats with another gold, and repeats across splits or benchmarks."""
     items = [item for item in subject.items if has_its_images(item)]  # else words alone do not decide
     if not items:
         yield no_images(_duplicate_items.name, "repeated questions were not looked for, since images may differ")
@@ -47,7 +47,6 @@ def _duplicate_items(subject: Subject) -> Iterator[Finding]:
                    lambda item, group: f"in split {item.tags.get('split')}, also as {_others(item, group)}",
                    f"{counted(len(parted), 'question')} in more than one split",
                    detail="A model may have been tuned on them.")  # fmt: skip
-    yield from _near(subject.thresholds.text.near_duplicate, items, {item.id for group in same for item in group})
     if subject.against:
         yield from _in_other(items, subject.against)
 
@@ -123,39 +122,6 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
         title = f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}"
         yield _finding("questions-also-in-other", evidence, severity="bad", title=title, numbers={},
                        detail="Same question, options and images.")  # fmt: skip
-
-
-def _triples(text: str) -> frozenset[str]:
-    """Runs of three words; a shorter text as a whole."""
-    tokens = words(text)
-    if len(tokens) <= 3:
-        return frozenset([" ".join(tokens)] if tokens else ())
-    return frozenset(map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False)))
-
-
-def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
-    """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
-    texts = ((item.id, [item.question, *(choice.text for choice in item.choices)]) for item in items)
-    triples_of = {name: frozenset[str]().union(*map(_triples, parts)) for name, parts in texts}
-    pairs = [
-        (one, other, alike)
-        for group in _by_key(items, lambda item: tuple(image.sha256 for image in item.images)).values()
-        for one, other in combinations(group, 2)
-        for triples, others in [(triples_of[one.id], triples_of[other.id])]
-        if min(len(triples), len(others)) >= level * max(len(triples), len(others))
-        and (alike := len(triples & others) / max(1, len(triples | others))) >= level
-        and (one.group or one.id) != (other.group or other.id)
-        and not {one.id, other.id} <= exact
-    ]
-    if pairs:
-        evidence: dict[str, str] = {}
-        for one, other, alike in pairs:
-            evidence.setdefault(one.id, f"{percent(alike)} of its words as in {other.id}")
-            evidence.setdefault(other.id, f"{percent(alike)} of its words as in {one.id}")
-        yield _finding("near-duplicate-questions", evidence, [[one, other] for one, other, _ in pairs],
-                       severity="suspect", verdict="review",
-                       title=f"{counted(len(pairs), 'pair')} of questions about one image differ in a word or two",
-                       detail=f"At least {percent(level)} of their word triples are the same.")  # fmt: skip
 
 
 def _gold(item: Item) -> str:

@@ -176,7 +176,7 @@ TRAITS: dict[str, tuple[Trait, str]] = {
 """By name: which options show the trait, and what it is called."""
 
 
-@probe("looks", "Can the gold be guessed from how options look?")
+@probe("surface-cues", "Can the gold be guessed from surface cues of its options?")
 def _surface_cues(subject: Subject) -> Iterator[Finding]:
     """All tests, or a note that there was nothing to test."""
     keys = [frozenset(folded(choice.text) for choice in item.choices) for item in subject.choice_items]

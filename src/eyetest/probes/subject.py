@@ -19,7 +19,6 @@ Progress = Callable[[str, float], None]
 class TextThresholds(msgspec.Struct, frozen=True):
     """When texts are alike."""
 
-    near_duplicate: float = 0.85  # share of word triples that two questions must have in common
     shortest_answer: int = 3  # a gold of fewer characters is never called "named in the question"
 
 

@@ -78,7 +78,7 @@ def _check_filter(stage: Stage, panel: Panel | None) -> None:
     if stage.kind != kind:
         raise InputError(f"the stage {stage.title}: {name} is a {kind}; write {kind}: {name}")
     if name == "probe" and panel is not None:
-        raise InputError(f"the stage {stage.title}: a probe looks at the items alone; no model is asked")
+        raise InputError(f"the stage {stage.title}: a probe tests the items alone; no model is asked")
     _refuse_unused(stage, name, {"panel", "full_counts", *chosen.uses})
     if panel is None and name != "probe":
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")

@@ -383,7 +383,7 @@ class Live:
             limits=self.limits,
             patience=self.patience,
             retry_failed=self.retry_failed,
-            stop=early or "",
+            stop=early,
         )
         benchmark = RepairedBenchmark(self.benchmark.path, {item.id: item for item in items})
         entries = {model: self.entries[model] for model in models}

@@ -4,13 +4,11 @@ A stopping rule counts hits: a model *answers* an item if enough of its samples 
 rule if enough models answer it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from eyetest.errors import InputError
 from eyetest.records.tables import (
     USUAL_PROMPTS,
     Ask,
@@ -26,7 +24,7 @@ from eyetest.records.tables import (
 )
 from eyetest.redaction import plain_settings
 
-__all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally", "parse_rule"]
+__all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("filter", "grade", "review", "select", "harden")
@@ -181,10 +179,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(self, panels=panels)
 
 
-_WORDS: dict[str, Operator] = {
-    "more than": ">", "at least": ">=", "at most": "<=", "fewer than": "<", "exactly": "==",
+_WORDS: dict[Operator, str] = {
+    ">": "more than", ">=": "at least", "<=": "at most", "<": "fewer than", "==": "exactly",
 }  # fmt: skip
-_PHRASE = re.compile(rf"({'|'.join(_WORDS)})\s+(\d+)\s+of\s+(\d+)\s+(sample|model)s?")
 _HIT_ONCE = Cut(op=">=", value=1)
 
 
@@ -206,9 +203,8 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The rule as text."""
-        words = {operator: word for word, operator in _WORDS.items()}
-        models = f"{words[self.falls.op]} {self.falls.value:g} of {self.models} models"
-        samples = f"{words[self.answers.op]} {self.answers.value:g} of {self.samples} samples, "
+        models = f"{_WORDS[self.falls.op]} {self.falls.value:g} of {self.models} models"
+        samples = f"{_WORDS[self.answers.op]} {self.answers.value:g} of {self.samples} samples, "
         return (samples if self.samples > 1 else "") + models
 
     def model_answers(self, tally: Tally) -> bool | None:
@@ -228,32 +224,6 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     def samples_needed(self, tally: Tally) -> int:
         """How many more samples of a model are needed, at best, before the model is decided."""
         return _fewest(self.answers, tally.hits, tally.unknown)
-
-
-def parse_rule(text: str, *, samples: int, models: int) -> StoppingRule:
-    """A rule from text, checked against its run: ``more than 5 of 10 samples, at least 3 of 4 models``."""
-    rule = StoppingRule(samples=samples, models=models, falls=Cut(op=">=", value=1))
-    seen: set[str] = set()
-    for phrase in (part.strip() for part in text.split(",")):
-        match = _PHRASE.fullmatch(phrase.lower())
-        if match is None:
-            example = "more than 5 of 10 samples, at least 3 of 4 models"
-            raise InputError(f'"{phrase}" is no rule; write such as "{example}"')
-        operator, value, total, unit = match.groups()
-        cut = Cut(op=_WORDS[operator], value=int(value))
-        if unit in seen:
-            raise InputError(f'"{text}" says twice how many {unit}s it takes')
-        seen.add(unit)
-        has = samples if unit == "sample" else models
-        if int(total) != has:
-            raise InputError(f'"{phrase}": the run has {has} {unit}{"s" * (has != 1)}, not {total}')
-        if _settled(cut, 0, has) is not None:
-            raise InputError(f'"{phrase}" is {"always" if cut.holds(0) else "never"} so; no call could change it')
-        rule = msgspec.structs.replace(rule, **{"answers" if unit == "sample" else "falls": cut})
-    for number, unit in ((models, "model"), (samples, "sample")):
-        if number > 1 and unit not in seen:
-            raise InputError(f'"{text}" does not say how many of the {number} {unit}s it takes')
-    return rule
 
 
 def _settled(cut: Cut, least: int, most: int) -> bool | None:
@@ -281,20 +251,6 @@ class TagNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     dataset: str = "dataset"
 
 
-class SuiteOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The wanted dimensions, tasks and datasets; all where none is named."""
-
-    dimension: str | tuple[str, ...] = ()
-    task: str | tuple[str, ...] = ()
-    dataset: str | tuple[str, ...] = ()
-
-    @property
-    def words(self) -> list[str]:
-        """The filter as ``TAG=A,B``."""
-        wanted = {tag: getattr(self, tag) for tag in SUITE_TAGS}
-        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in wanted.items() if some]
-
-
 class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A benchmark of a suite: to be asked, or answered already."""
 
@@ -306,14 +262,13 @@ class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     dataset: str = ""  # the dataset of all of its items, whatever their own tags say
     tags: TagNames = TagNames()
     metric: str | None = None
-    options: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()  # additional numbers of options to ask with
     limit: Count | None = None
 
     def __post_init__(self) -> None:
         if not self.bench and not self.runs:
             raise ValueError("say which benchmark is asked (bench), or where its answers are (runs)")
-        if self.runs and (self.options or self.limit):
-            raise ValueError("options and limit are about what is asked; runs hold answers already")
+        if self.runs and self.limit:
+            raise ValueError("limit is about what is asked; runs hold answers already")
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -328,7 +283,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
-    only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
     by: tuple[str, ...] = ()  # tables of groups of models: model.size_b
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup
 
-from eyetest.errors import counted, listed
+from eyetest.errors import counted
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
@@ -15,7 +15,7 @@ from eyetest.records import BLIND_MODALITIES
 from eyetest.reports.report import NEARLY_ALL, Counts, Report, ReportItems
 
 _NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much above guessing
-_LONGEST_NAME, _MOST_BENCHMARKS = 48, 3
+_LONGEST_NAME, _MOST_BENCHMARKS = 48, 6
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
 
@@ -28,14 +28,16 @@ class _Rivals(NamedTuple):
     open: int = 0
 
 
-def answer(report: Report, links: ReportItems | None = None) -> list[Markup]:
-    """The finding in two or three sentences."""
-    material = report.material
-    if report.headline is None:
-        items = (links or ReportItems(material)).count(len(material.results.items)).counted("item")
-        asked = "no answer has a score" if material.is_answered else "no model was asked yet"
-        return [Markup("{}; {}.").format(items, asked)]
-    return [Markup("{}").format(sentence) for sentence in (*_need(report), *_use(report), *_leaks(report))]
+def nothing_scored(report: Report, links: ReportItems) -> Markup:
+    """The first sentence where no answer has a score."""
+    items = links.count(len(report.material.results.items)).counted("item")
+    asked = "no answer has a score" if report.material.is_answered else "no model was asked yet"
+    return Markup("{}; {}.").format(items, asked)
+
+
+def details(report: Report) -> list[str]:
+    """What tests and intervals say: the best without the image beside guessing and others, gain, and leakage."""
+    return [*_need(report), *_use(report), *_leaks(report)] if report.headline is not None else []
 
 
 def first_sentence(report: Report) -> str:
@@ -81,16 +83,21 @@ def lacks(report: Report) -> list[tuple[str, str]]:
 
 
 def _need(report: Report) -> Iterator[str]:
-    """Whether the image is needed: the best blind model beside guessing, and beside sighted models."""
-    blind, level = _best_without(report), report.material.settings.level
-    if len(blind) > 1:
-        yield from _need_of_several(blind, _rivals(report), level)
-    elif blind:
-        [row] = blind
-        against = _rivals(report).get(row.get("benchmark", ""), _Rivals())
-        scores = f"without the image, {_name(row)} scores {_share(row, 'no_image')}{_beside_guessing(row, level)}"
-        sentence = f"{_verdict(row, against, level)}{scores}{_beside_sighted(against)}."
-        yield sentence[0].upper() + sentence[1:]
+    """The best without the image on each benchmark, beside guessing and beside models with the image."""
+    level, rivals = report.material.settings.level, _rivals(report)
+    for row in _best_without(report)[:_MOST_BENCHMARKS]:
+        name = row.get("benchmark", "")
+        words = f"Without the image{f' on {clip(name, 40)}' if name else ''}, {_name(row)} scores "
+        words += _share(row, "no_image")
+        if row["guessing"] is not None:
+            if row["options_n"] != row["n"]:
+                words += f", and {estimate(row['with_options'])} on the {row['options_n']:,} items with options"
+            side = f"{'' if _is_sure(row, level) else 'not '}significantly {'above' if row['above'] > 0 else 'below'}"
+            words += f", {side} guessing ({estimate(row['guessing'])})"
+        if any(against := rivals.get(name, _Rivals())):
+            words += f"; of {counted(sum(against), 'model')} with the image, {against.better:,} significantly better"
+            words += f" and {against.worse:,} worse"
+        yield f"{words}."
 
 
 def _rivals(report: Report) -> dict[str, _Rivals]:
@@ -127,101 +134,23 @@ def _verdict(row: Row, against: _Rivals, level: float) -> str:
     return "The images help: "
 
 
-def _beside_guessing(row: Row, level: float) -> str:
-    """Comparison with guessing on the same items: those with options."""
-    if row["guessing"] is None:
-        return ""
-    guessing = f"guessing ({estimate(row['guessing'])})"
-    chosen = ""
-    if row["options_n"] != row["n"]:
-        chosen = f" and on the {row['options_n']:,} items with options {estimate(row['with_options'])}"
-    if not _is_sure(row, level):
-        return f"{chosen}, not significantly different from {guessing}"
-    points = f"{estimate(abs(row['above']))} points"
-    return f"{chosen}, {points} {'above' if row['above'] > 0 else 'below'} {guessing}"
-
-
-def _beside_sighted(against: _Rivals) -> str:
-    if not any(against):
-        return ""
-    whole = f"{sum(against):,} models with the image"
-    parts = {"better": against.better, "different": against.open, "worse": against.worse}
-    known = []
-    for how, number in parts.items():
-        verb = "is" if number == 1 else "are"
-        known += [(number, f"{verb} {'not ' if how == 'different' else ''}significantly {how}")] if number else []
-    if len(known) == 1:
-        return f"; {'the one model with the image' if sum(against) == 1 else f'all {whole}'} {known[0][1]}"
-    (number, words), *others = known
-    first = f"{number:,} of {whole} {words}"
-    if not against.better:
-        first = f"none of {whole} is significantly better: {number:,} {words}"
-    return f"; {', '.join([first, *(f'{number:,} {words}' for number, words in others)])}"
-
-
-def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level: float) -> Iterator[str]:
-    above = [row for row in blind if _is_sure(row, level) and row["above"] > 0]
-    every = f"{len(blind):,} benchmarks"
-    if above:
-        most = max(above, key=lambda row: row["above"])
-        where = f"most on {clip(most['benchmark'], 40)}, where {_name(most)} scores {_share(most, 'no_image')}"
-        yield f"Part of {len(above):,} of {every} does not need the image: models without it beat guessing, {where}."
-    elif known := sum(row["guessing"] is not None for row in blind):
-        yield f"On none of {known:,} benchmarks with options do models without the image significantly beat guessing."
-    else:
-        yield f"Scores without the image above guessing: not measured (no item of {every} has options)."
-    if without := [clip(name, 40) for name, rival in rivals.items() if any(rival) and not rival.better]:
-        yield f"On {listed(without)} no model with the image is significantly better than the best without it."
-
-
 def _use(report: Report) -> Iterator[str]:
-    """Whether models use the image: the best with it, and what it adds."""
-    if not was_asked(report, WITH_IMAGE):
-        if not was_asked(report, BLIND_MODALITIES):
-            yield f"{_best(report, '')}, {usual(report)}."
-        return
-    best, mean = _best(report, "with the image"), mean_gain(report)
-    if mean is None or mean["gain"] is None:
-        yield f"{best}."
-        return
-    gains = _gains(report, "gain")
-    shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
-    adds = f"the image adds {_share(mean, 'gain')} points"
-    if len(gains) == 1:
-        yield f"{best}; {adds}{'' if shown else ', which is not significant'}."
-        return
-    of = f"all {len(gains):,}" if shown == len(gains) else f"{shown:,} of {len(gains):,}"
-    yield f"{best}; {adds} on average, and the interval lies above 0 for {of} {_whose(gains)}."
-
-
-def _best(report: Report, how: str) -> str:
-    """Best scores on each benchmark."""
-    assert report.headline is not None
-    alone, best = _model_count(report.headline) == 1, best_of(report.headline)[:_MOST_BENCHMARKS]
-    verb = " scores" if alone else ","
-    scores = "; ".join(f"{_name(row)}{verb} {_share(row, 'accuracy')}{where}" for where, row in best)
-    return f"{scores} {how}".rstrip() if alone else f"The best {how}".rstrip() + f" is {scores}"
+    """What the image adds."""
+    mean, gains = mean_gain(report), _gains(report, "gain")
+    if mean is not None and mean["gain"] is not None and gains:
+        shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
+        whole = f"{shown:,} of {counted(len(gains), 'gain')}"
+        on_average = " on average" if len(gains) > 1 else ""
+        yield f"The image adds {_share(mean, 'gain')} points{on_average}; the interval of {whole} lies above 0."
 
 
 def _leaks(report: Report) -> Iterator[str]:
     known = _gains(report, "leakage")
-    if not known:
-        return
     sure = [row for row in known if row["unclipped_low"] is not None and row["unclipped_low"] > 0]
-    if not sure:
-        yield f"Leakage was measured for {len(known):,} {_whose(known)} and is significant for none."
-        return
-    most = max(sure, key=lambda row: row["leakage"])
-    size = f"{_share(most, 'leakage')} points"
-    models = f"{len(sure):,} of {len(known):,} {_whose(known)}"
-    yield f"Leakage is significant for {models}, most for {_name(most)}: {size}."
-
-
-def _whose(rows: Sequence[Row]) -> str:
-    """What rows are counted as: models, unless a model has one on each of several benchmarks."""
-    is_unique = len({row["model"] for row in rows}) == len(rows)
-    plural = "" if len(rows) == 1 else "s"
-    return f"model{plural}" if is_unique else f"pair{plural} of model and benchmark"
+    most = max(sure, key=lambda row: row["leakage"], default=None)
+    if known:
+        largest = f", most for {_name(most)}: {_share(most, 'leakage')} points" if most else ""
+        yield f"Leakage is significant for {len(sure):,} of the {len(known):,} measured{largest}."
 
 
 def _gains(report: Report, name: str) -> list[dict[str, Any]]:

@@ -174,41 +174,33 @@ def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[st
 
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:
-    """Draw what can be drawn of a finding's numbers, at any depth; list the rest."""
-    made = Figures([], [])
-    used = _add_bars(made, values, name)
+    """Bars of the counts in a finding's numbers, or in the groups of them; what cannot be drawn is listed."""
+    made, used = Figures([], []), set[str]()
+    key = next((key for key in _COUNTS if key in values), "")
+    counts = _numbers(values.get(key))
+    if 2 <= len(counts) <= 26:
+        expected = _numbers(values.get("expected")) or _numbers([values.get("expected")]) * len(counts)
+        labels: Any = values[key] if isinstance(values[key], dict) else values.get("options")
+        named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
+        fits = len(expected) == len(counts)
+        shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
+        made.bars.append(Bars(_words(name), shown, counts, expected if fits else []))
+        used = {key, *["expected"] * fits, *["options"] * named}
     for key, value in values.items():
-        path = f"{name}, {key}" if name else str(key)
+        inner = figures(value, str(key)) if isinstance(value, dict) and not name else Figures([], [])
         if key in used:
             continue
-        inner = figures(value, path) if isinstance(value, dict) and path.count(", ") < 3 else Figures([], [])
-        if inner.bars or (inner.rest and dict in map(type, value.values())):
-            for field in Figures._fields:
-                getattr(made, field).extend(getattr(inner, field))
+        if inner.bars:
+            made.bars.extend(inner.bars)
+            made.rest.extend(inner.rest)
         else:
-            made.rest.append((_words(path), clip(plain(value), 200)))
+            made.rest.append((_words(f"{name}, {key}" if name else str(key)), clip(plain(value), 200)))
     return made
 
 
-def _add_bars(made: Figures, values: dict[str, Any], name: str) -> set[str]:
-    key = next((key for key in _COUNTS if key in values), "")
-    value = values.get(key)
-    counts = _numbers(value.values() if isinstance(value, dict) else value)
-    if not 2 <= len(counts) <= 26:
-        return set()
-    expected = values.get("expected")
-    expected = expected.values() if isinstance(expected, dict) else expected
-    expected = _numbers(expected) or _numbers([expected]) * len(counts)
-    expected = expected if len(expected) == len(counts) else []
-    labels: Any = value if isinstance(value, dict) else values.get("options")
-    named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
-    shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
-    made.bars.append(Bars(_words(name), shown, counts, expected))
-    return {key, *(["expected"] if expected else []), *(["options"] if named else [])}
-
-
 def _numbers(values: object) -> list[float]:
-    """A list of numbers that a chart can show; nothing if it is anything else."""
+    """A list of numbers that a chart can show, or those of a table; nothing if it is anything else."""
+    values = values.values() if isinstance(values, dict) else values
     if not isinstance(values, Iterable) or isinstance(values, str):
         return []
     numbers: list[Any] = list(values)

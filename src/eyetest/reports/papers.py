@@ -184,13 +184,13 @@ def with_tables(
 ) -> ReportDetails:
     """A report's details with the tables of a paper and what would fill their empty cells, or of groups of models."""
     if paper is None:
-        words = [word for word in material.settings.by if word.startswith(MODEL)]
-        found = [
-            (f"{title} by {word}", material.known(name, (word,)))
-            for word in words
+        groups = [
+            Section(f"{title} by {word}", table)
+            for word in material.settings.by
             for name, title in _OF_GROUPS.items()
+            if word.startswith(MODEL) and (table := material.known(name, (word,))) is not None
         ]
-        return replace(about, sections=[*about.sections, *(Section(*made) for made in found if made[1] is not None)])
+        return replace(about, sections=[*about.sections, *groups])
     there = [made for made in full if len(made.cells) or (not made.empty and len(made.table))]
     gaps = empty_cells(full)
     sections = [

@@ -45,9 +45,6 @@ class Material:
     settings: Settings = field(default_factory=Settings)
     external: Mapping[str, float] = field(default_factory=dict)  # score of each model from elsewhere
     funnel: pl.DataFrame | None = None
-    fewer_options: pl.DataFrame | None = None
-    """Accuracy on the same items with fewer options: ``dataset``, ``options`` and the columns of `accuracy`."""
-    corpora: pl.DataFrame | None = None  # scores of whole corpora, for metrics that are no mean over items
     own: Mapping[str, str] = field(default_factory=dict)
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 

@@ -17,7 +17,15 @@ from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import for_page
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
-from eyetest.reports.answer import answer, cautions, first_sentence, headline_counts, lacks, usual
+from eyetest.reports.answer import (
+    cautions,
+    details,
+    first_sentence,
+    headline_counts,
+    lacks,
+    nothing_scored,
+    usual,
+)
 from eyetest.reports.leaderboard import VIEWS, board_of
 from eyetest.reports.leaderboard import first_sentence as leaders
 from eyetest.reports.refinements import ranking_shift, together
@@ -43,12 +51,10 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A further section of the page: a table, items, or items with a remark and their view in each setting."""
+    """A further section of the page: a table."""
 
     title: str
-    table: pl.DataFrame | None = None
-    items: Sequence[tuple[str, str, Sequence[tuple[str, ItemView]]]] = ()
-    views: Sequence[ItemView] = ()
+    table: pl.DataFrame
     digits: int = 3
     whole: bool = False  # whether empty columns of the table are shown
     note: str = ""
@@ -96,8 +102,8 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "report": report,
         "board": board,
         "views": VIEWS,
-        "answer": about.verdict or first or (answer(report, items)[0] if board is None else leaders(board)),
-        "details": [] if about.verdict or board is None else answer(report, items),
+        "answer": about.verdict or first or (nothing_scored(report, items) if board is None else leaders(board)),
+        "details": [] if about.verdict else details(report),
         "lacks": [] if about.verdict else lacks(report),
         "every": items.count(len(material.results.every_item())),
         "cautions": [*about.cautions, *cautions(report)],

@@ -1,14 +1,10 @@
-"""Sections of the general report: linked settings of one benchmark, reformed datasets, tables of a suite."""
+"""Sections of the general report: linked settings of one benchmark."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import altair as alt
-import msgspec
 import polars as pl
 from altair.typing import ChartType
 
@@ -18,18 +14,12 @@ from eyetest.measures import NotMeasurable
 from eyetest.measures.linked import WORDS, Axes, linked_settings
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import plots
-from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, estimate
 from eyetest.prompts import SCREENSHOT_STEP
-from eyetest.records import Item, OptionProvenance, letter, tag_word
-from eyetest.reform.building import MISSING
-from eyetest.reform.catalog import DIMENSIONS
 from eyetest.reports.figures import described
-from eyetest.reports.report import Material, tell, unanswered
-from eyetest.reports.report_page import ReportDetails, Section, write_report_page
-from eyetest.results.gather import items_table
+from eyetest.reports.report import Material
+from eyetest.reports.report_page import ReportDetails, Section
 
-IMAGE_SIDE = 480  # longer side of an image on the page: screenshots must be legible
 _DELTAS = {"delta1": "Δ1 ten options", "delta2": "Δ2 vision", "delta3": "Δ3 overall"}
 _ASKED = {"direct": 0, "cot": 1, "ocr": 2}
 _OCR_STAND_IN = "reader:"
@@ -149,13 +139,13 @@ def are_linked(benchmarks: Sequence[Benchmark]) -> bool:
     return len(benchmarks) > 1 and bool(steps & {"options", SCREENSHOT_STEP})
 
 
-def linked_details(about: ReportDetails, material: Material, shown: int) -> ReportDetails:
-    """A report's details with what linked settings add; ``shown``: items of each list."""
+def linked_details(about: ReportDetails, material: Material) -> ReportDetails:
+    """A report's details with what linked settings add."""
     return replace(
         about,
         verdict=_verdict(material),
         cautions=list(stand_ins(material)),
-        sections=[*about.sections, *_sections(material, about, shown)],
+        sections=[*about.sections, Section("The settings", _settings(material, about.benchmarks))],
     )
 
 
@@ -191,163 +181,13 @@ def stand_ins(material: Material) -> Iterator[str]:
         yield "The source benchmark was not asked: differences start from few options, not from the original."
 
 
-def _sections(material: Material, about: ReportDetails, shown: int) -> Iterator[Section]:
-    """The settings, and the items that most models lost."""
-    by_name = {benchmark.manifest.name: benchmark for benchmark in about.benchmarks}
-    where = settings_of(material)
-    benchmarks = {role: by_name[name] for role in where if (name := str(where[role].get("benchmark"))) in by_name}
-    yield Section("The settings", pl.DataFrame(list(_settings(material, benchmarks))))
-    for figure in LINKED_FIGURES[-2:]:
-        with suppress(NotMeasurable):
-            table = figure.numbers(material)
-            ranked = table.group_by("item").agg(pl.col("lost").sum(), pl.col("models").sum())
-            order = sorted(ranked.iter_rows(named=True), key=lambda row: (-row["lost"], lot(row["item"])))[:shown]
-            ways = ", each way of asking counted" if "ask" in table.columns else ""
-            views = _views([row["item"] for row in order], benchmarks, about.album)
-            remarks = [f"lost by {row['lost']} of {counted(row['models'], 'model')}{ways}" for row in order]
-            items = [(name, words, views[name]) for name, words in zip(views, remarks, strict=True) if views[name]]
-            yield Section(f"{figure.title}: items", items=items)
-
-
-def _settings(material: Material, benchmarks: Mapping[str, Benchmark]) -> Iterator[dict[str, Any]]:
+def _settings(material: Material, benchmarks: Sequence[Benchmark]) -> pl.DataFrame:
+    by_name, rows = {benchmark.manifest.name: benchmark for benchmark in benchmarks}, []
     for role, where in settings_of(material).items():
         row: dict[str, Any] = {"setting": WORDS[role], "asked": ", ".join(map(str, where.values()))}
-        if benchmark := benchmarks.get(role):
+        if benchmark := by_name.get(str(where.get("benchmark"))):
             options = [len(item.choices) for item in benchmark]
             row |= {"items": len(options), "options on average": round(sum(options) / max(1, len(options)), 1)}
             row["steps"] = " → ".join(step.step for step in benchmark.manifest.lineage)
-        yield row
-
-
-def _views(
-    names: Sequence[str], benchmarks: Mapping[str, Benchmark], album: Album
-) -> dict[str, list[tuple[str, ItemView]]]:
-    """Items as each setting shows them; of a screenshot its image alone, which is all that a model sees."""
-    views: dict[str, list[tuple[str, ItemView]]] = {name: [] for name in names}
-    for role in ("four", "ten", "vision"):
-        if (benchmark := benchmarks.get(role)) is None:
-            continue
-        for item in benchmark.take(benchmark.positions([name for name in names if name in benchmark])):
-            is_shot = any(step.step == SCREENSHOT_STEP for step in item.lineage)
-            if role != "vision" or is_shot:
-                hidden = {"question": "", "choices": (), "references": ("",), "hint": "", "history": ()}
-                shown = msgspec.structs.replace(item, **hidden) if is_shot else item
-                views[item.id].append((WORDS[role], show_item(item.id, "", [], shown, album)))
-    return views
-
-
-_MOST_SHOWN, _IN_TASK = 3, 3
-
-
-def write_reform_page(benchmarks: Sequence[Benchmark], to: Path, *, seed: int = 0, overwrite: bool = False) -> None:
-    """Write the page about one reformed dataset or several."""
-    statistics, album = gather_statistics(benchmarks), Album(*benchmarks)
-    tasks = statistics.get_column("task").n_unique()
-    counts = f"{counted(len(statistics), 'dataset')}, {counted(tasks, 'task')}"
-    tables = [items_table(benchmark.manifest.name, benchmark) for benchmark in benchmarks]
-    about = ReportDetails(
-        title=benchmarks[0].manifest.name if len(benchmarks) == 1 else f"{len(statistics)} reformed datasets",
-        benchmarks=benchmarks,
-        method=[("seed", str(seed)), *map(_source, benchmarks)],
-        album=album,
-        verdict=f"{counted(int(statistics.get_column('items').sum()), 'item')} of {counts}.{_chance(statistics)}",
-        sections=[
-            Section("Questions and distractors", statistics),
-            Section("Three items, a random sample", views=_sample(benchmarks, album)),
-        ],
-    )
-    report = tell(Material(unanswered(pl.concat(tables, how="diagonal"))))
-    write_report_page(report, about, to, overwrite=overwrite)
-
-
-def _chance(statistics: pl.DataFrame) -> str:
-    known = statistics.drop_nulls("chance")
-    if known.is_empty():
-        return ""
-    chance, longest = (known.select((pl.col(name) * pl.col("items")).sum() / pl.col("items").sum()).item()
-                       for name in ("chance", "longest option is right"))  # fmt: skip
-    return f" Guessing scores {chance:.1f}; choosing the longest option scores {longest:.1f}."
-
-
-def _source(benchmark: Benchmark) -> tuple[str, str]:
-    manifest = benchmark.manifest
-    last = [manifest.lineage[-1].source, manifest.lineage[-1].note] if manifest.lineage else []
-    return manifest.name, " · ".join(filter(None, [*last, manifest.licence, manifest.source]))
-
-
-def gather_statistics(benchmarks: Iterable[Benchmark]) -> pl.DataFrame:
-    """A row per dataset, in the order of the dimensions: questions, options, images, authors of the distractors."""
-    rows: list[dict[str, Any]] = []
-    sizes: dict[str, dict[str, tuple[int, int]]] = {}
-    authors: dict[str, Counter[str]] = {}
-    for benchmark in benchmarks:
-        for item in benchmark:
-            row = _row(item, benchmark)
-            rows.append(row)
-            images = {image.sha256: (image.width, image.height) for image in item.images}
-            sizes.setdefault(row["dataset"], {}).update(images)
-            authors.setdefault(row["dataset"], Counter()).update(
-                choice.provenance.author if isinstance(choice.provenance, OptionProvenance) else "the dataset"
-                for choice in item.choices
-                if not choice.correct
-            )
-    chosen = pl.col("options") > 0
-    table = pl.DataFrame(rows, infer_schema_length=None).group_by("dataset", "dimension", "task").agg(
-        pl.len().cast(pl.Int64).alias("items"),
-        pl.col("options").filter(chosen).unique().sort().cast(pl.String).str.join(" ").alias("options"),
-        pl.col("question").mean().round(1).alias("words a question"),
-        (pl.col("words").sum() / pl.col("texts").sum()).round(1).alias("words an option or answer"),
-        pl.col("missing").sum().cast(pl.Int64).alias("images missing"),
-        (100 / pl.col("options").filter(chosen)).mean().round(1).alias("chance"),
-        (100 * pl.col("longest").filter(chosen).mean()).round(1).alias("longest option is right"),
-        pl.col("place").filter(chosen).sort().value_counts(sort=False).alias("places"),
-    )  # fmt: skip
-    ordered = sorted(table.to_dicts(), key=lambda row: (_order(row["dimension"]), row["task"], row["dataset"]))
-    for row in ordered:
-        images, made = sizes[row["dataset"]], authors[row["dataset"]]
-        places = {letter(place["place"]): place["count"] for place in row.pop("places") if place["place"] is not None}
-        row["right options"] = ", ".join(f"{name} {estimate(n / row['items'])}" for name, n in sorted(places.items()))
-        means = [f"{sum(side) / len(images):.0f}" for side in zip(*images.values(), strict=True)]
-        row |= {"images": len(images), "mean size": " × ".join(means) or "–"}
-        shares = (f"{name} {estimate(count / made.total())}" for name, count in made.most_common())
-        row["distractors by"] = ", ".join(shares)
-    return pl.DataFrame(ordered, infer_schema_length=None)
-
-
-def _row(item: Item, benchmark: Benchmark) -> dict[str, Any]:
-    texts = [choice.text for choice in item.choices] or list(item.references)
-    row: dict[str, Any] = dict(zip(("dataset", "dimension", "task"), _key(item, benchmark), strict=True))
-    row |= {"question": len(item.question.split()), "options": len(item.choices), "missing": MISSING in item.tags}
-    longest = max((len(choice.text) for choice in item.choices), default=0)
-    lengths = [len(choice.text) == longest for choice in item.choices]
-    right = [place for place, choice in enumerate(item.choices) if choice.correct]
-    row["longest"] = sum(lengths[place] for place in right) / max(1, sum(lengths))
-    row["place"] = right[0] if right else None
-    return row | {"words": sum(len(text.split()) for text in texts), "texts": len(texts)}
-
-
-def _key(item: Item, benchmark: Benchmark) -> tuple[str, str, str]:
-    dataset, dimension, task = (tag_word(item.tags.get(tag)) or "" for tag in ("dataset", "dimension", "task"))
-    return dataset or benchmark.manifest.name, dimension, task
-
-
-def _order(dimension: str) -> tuple[int, str]:
-    known = list(DIMENSIONS)
-    return (known.index(dimension) if dimension in DIMENSIONS else len(known), dimension)
-
-
-def _sample(benchmarks: Sequence[Benchmark], album: Album) -> list[ItemView]:
-    """Random items of all tasks in turns, in the order of the dimensions."""
-    tasks: dict[tuple[str, str], list[tuple[bytes, int, int]]] = {}
-    for number, benchmark in enumerate(benchmarks):
-        for position, item in enumerate(benchmark):
-            _, dimension, task = _key(item, benchmark)
-            tasks.setdefault((dimension, task), []).append((lot(item.id), number, position))
-    order = sorted(tasks, key=lambda key: (_order(key[0]), key[1]))
-    chosen = in_turns(([(key, *place) for place in sorted(tasks[key])[:_IN_TASK]] for key in order), _MOST_SHOWN)
-    views = []
-    for _, _, number, position in sorted(chosen, key=lambda sample: order.index(sample[0])):
-        item = benchmarks[number].take([position])[0]
-        record = f"record {item.lineage[-1].item}: {item.lineage[-1].note}" if item.lineage else ""
-        views.append(show_item(item.id, clip(record, 200), [], item, album))
-    return views
+        rows.append(row)
+    return pl.DataFrame(rows)

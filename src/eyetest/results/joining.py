@@ -1,6 +1,6 @@
 """What joins a run: answers in files of other tools, checked against the benchmark, and other runs about it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.records import RunBenchmark
-from eyetest.results.scores import ItemRepair, prefix_in, read_repairs, write_repairs
+from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
 from eyetest.runs import BENCHMARK, Run, is_run
 from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
 from eyetest.runs.layouts import first_rows, matrix_rows
-from eyetest.runs.merging import MergedRuns, Merging, merge_runs
+from eyetest.runs.merging import MergedRuns, merge_runs
 from eyetest.store.urls import known_path
 from eyetest.tabular.inspect_logs import is_inspect_log
 
@@ -88,47 +88,27 @@ def merge_into(
     tell: Callable[[str], None] = lambda line: None,
     *,
     prefer_first: bool = False,
-    pool: Benchmark | None = None,
 ) -> MergedRuns:
-    """Combine runs in a folder; if that is a run already, it is the first of them. ``pool``: what they become runs
-    about, where they are about sources of it.
-    """
+    """Combine runs in a folder; if that is a run already, it is the first of them."""
     places = {run.path.resolve(): run for run in runs}
     places.pop(target.resolve(), None)
     every = [*([Run(target)] if is_run(target) else ()), *places.values()]
     if len(every) < 2:
         named = f": only {every[0].path} was named" if every else ""
         raise InputError(f"nothing to merge{named}; name another run")
-    prefixes = {run.path: prefix for run in every if pool and (prefix := prefix_in(run, pool))}
-    if pool is None:
-        about = _same_benchmark(every, tell)
-    else:
-        about = RunBenchmark.of(pool.manifest, pool.path)
-        for run in every:
-            _refuse_outside(run, about, prefixes)
-    repairs = _same_repairs(every)
+    about, repairs = _same_benchmark(every, tell), _same_repairs(every)
     for run in every:
         if run.writer and run.path != target:
             tell(f"{run.path} is being written by process {run.writer}; later answers are not merged")
 
     def complete() -> None:
         kept = (Benchmark(run.path / BENCHMARK) for run in every if is_benchmark(run.path / BENCHMARK))
-        if (items := pool or next(kept, None)) is not None:
+        if (items := next(kept, None)) is not None:
             copy_without_images(items, target / BENCHMARK)
         if repairs:
             write_repairs(target, repairs)
 
-    merging = Merging(list(places.values()), about, prefixes, prefer_first=prefer_first)
-    return merge_runs(merging, target, tell, complete)
-
-
-def _refuse_outside(run: Run, about: RunBenchmark, prefixes: Mapping[Path, str]) -> None:
-    """Refuse a run that is about neither the pool nor a source of it, and items that people changed in a source."""
-    asked = run.manifest.benchmark
-    if run.path not in prefixes and (asked is None or asked.fingerprint != about.fingerprint):
-        raise InputError(f"{run.path} is about neither {short(about.name)} nor a source of it")
-    if run.path in prefixes and read_repairs(run.path):
-        raise InputError(f"{run.path}: people changed items of it; {param('answers', run.path)} of refine takes it")
+    return merge_runs([*places.values()], about, target, tell, complete, prefer_first=prefer_first)
 
 
 def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenchmark | None:

@@ -182,7 +182,7 @@ def account_of_file(side: FileSide, items: Mapping[str, Item] | None = None) -> 
     """The file's own scores where it has them and no rules are named; else the rules' scores of its replies."""
     source = AnswerFile(path=side.path, fields=FieldMap(columns={"given": ("",)}))
     ids = None if items is None else dict.fromkeys(items, ())
-    credits_, columns, scorer = list[Credit](), dict[str, str](), None
+    credits_, columns, scorer, excel = list[Credit](), dict[str, str](), None, is_excel(side.path)
     for location, row in as_rows(read_rows(side.path), source, items_by_position(ids)):
         if not columns:
             columns = _columns(side, row)
@@ -190,10 +190,23 @@ def account_of_file(side: FileSide, items: Mapping[str, Item] | None = None) -> 
             scorer = Scorer(side.rules or "eyetest") if by_rules else None
         if any(name in row and plain(row[name]) not in values for name, values in side.where):
             continue
-        if side.model and "model" in columns and plain(row.get(columns["model"])) not in side.model:
+        values = {field: row[name] for field, name in columns.items() if not is_absent(row.get(name))}
+        if side.model and "model" in columns and plain(values.get("model")) not in side.model:
             continue
         try:
-            credits_.append(_FileRow(columns, row, items or {}).credit(scorer, excel=is_excel(side.path)))
+            name = plain(values.get("item")) or short(row.get("item"))
+            item = (items or {}).get(name) or _item_in(row, name, plain(values.get("gold")))
+            text = str(values["text"]) if "text" in values else None
+            credit = Credit(
+                item=name,
+                group=plain(values.get("model")),
+                text=text,
+                failed=text is not None and failure_notice(text) != "",
+                truncated=excel and text is not None and was_cut(text),
+                gold=gold_word(item) or None,
+                options=len(item.choices),
+            )
+            credits_.append(_given(credit, item, values) if scorer is None else _by_rules(credit, item, scorer))
         except InputError as error:
             raise InputError(f"{side.path.name} {at(location)}: {error}") from None
     if not credits_:
@@ -224,75 +237,57 @@ def _columns(side: FileSide, row: Values) -> dict[str, str]:
     return columns
 
 
-class _FileRow:
-    """A row of a file, in our terms."""
+def _by_rules(credit: Credit, item: Item, scorer: Scorer) -> Credit:
+    """A row as rules count it."""
+    if credit.text is None or credit.failed:
+        return credit._replace(failed=True)
+    scored = scorer.score(item, Condition(), Response(request="", outcome="answered", text=credit.text))
+    is_read = scored.reading in ("chosen", "text")
+    return credit._replace(
+        reading=scored.choice,
+        reader="rules" if is_read else "none",
+        kind="" if is_read else scored.reading or "",
+        score=None if scored.score is None else exact(scored.score),
+        by_text=scored.reading == "text",
+    )
 
-    def __init__(self, columns: Mapping[str, str], row: Values, items: Mapping[str, Item]) -> None:
-        values = {field: row.get(name) for field, name in columns.items()}
-        self._values = {field: value for field, value in values.items() if not is_absent(value)}
-        self._id = plain(self._values.get("item")) or short(row.get("item"))
-        self._item = items.get(self._id) or _item_in(row, self._id, plain(self._values.get("gold")))
 
-    def credit(self, scorer: Scorer | None, *, excel: bool) -> Credit:
-        """The row as the file or the rules count it."""
-        text = str(self._values["text"]) if "text" in self._values else None
-        credit = Credit(
-            item=self._id,
-            group=plain(self._values.get("model")),
-            text=text,
-            failed=text is not None and failure_notice(text) != "",
-            truncated=excel and text is not None and was_cut(text),
-            gold=gold_word(self._item) or None,
-            options=len(self._item.choices),
-        )
-        if scorer is None:
-            return self._given(credit)
-        if text is None or credit.failed:
-            return credit._replace(failed=True)
-        scored = scorer.score(self._item, Condition(), Response(request="", outcome="answered", text=text))
-        is_read = scored.reading in ("chosen", "text")
-        return credit._replace(
-            reading=scored.choice,
-            reader="rules" if is_read else "none",
-            kind="" if is_read else scored.reading or "",
-            score=None if scored.score is None else exact(scored.score),
-            by_text=scored.reading == "text",
-        )
+def _given(credit: Credit, item: Item, values: Values) -> Credit:
+    """A row as the file counts it."""
+    worth, read, gold = _verdict(values.get("given")) or (None, None, None)
+    read = values.get("reading") if read is None else read
+    gold = values.get("gold") if gold is None else gold
+    reader, word = _reader(values.get("log"), credit.text, None if read is None else _letter(read, item))
+    right = credit.gold if gold is None else _letter(gold, item)
+    if word is None and worth == 1 and len(right or "") == 1:
+        word = right  # a hit without a reading was read as the gold
+    return credit._replace(reading=word, reader=reader, gold=right, score=worth)
 
-    def _given(self, credit: Credit) -> Credit:
-        worth, read, gold = _verdict(self._values.get("given")) or (None, None, None)
-        read = self._values.get("reading") if read is None else read
-        gold = self._values.get("gold") if gold is None else gold
-        reader, word = self._reader(credit.text, None if read is None else self._letter(read))
-        right = credit.gold if gold is None else self._letter(gold)
-        if word is None and worth == 1 and len(right or "") == 1:
-            word = right  # a hit without a reading was read as the gold
-        return credit._replace(reading=word, reader=reader, gold=right, score=worth)
 
-    def _reader(self, text: str | None, word: str | None) -> tuple[Reader, str | None]:
-        """What decided: VLMEvalKit's log states it, other tools' readings are by their rules."""
-        if "log" not in self._values:
-            return ("unknown" if word is None else "none" if word in _NO_OPTION else "rules"), word or None
-        log = str(self._values["log"])
-        if _GUESSED in log:
-            return "guess", word
-        if _NOT_MATCHED in log or word in _NO_OPTION:
-            return "none", None
-        matched = log.removeprefix(_MATCHED).removesuffix(". ").removesuffix(".").strip()
-        own = (text or "").strip().removesuffix(".")
-        return ("rules" if not log.startswith(_MATCHED) or matched == own else "judge"), word
+def _reader(log: Any, text: str | None, word: str | None) -> tuple[Reader, str | None]:
+    """What decided: VLMEvalKit's log states it, other tools' readings are by their rules."""
+    if log is None:
+        return ("unknown" if word is None else "none" if word in _NO_OPTION else "rules"), word or None
+    log = str(log)
+    if _GUESSED in log:
+        return "guess", word
+    if _NOT_MATCHED in log or word in _NO_OPTION:
+        return "none", None
+    matched = log.removeprefix(_MATCHED).removesuffix(". ").removesuffix(".").strip()
+    own = (text or "").strip().removesuffix(".")
+    return ("rules" if not log.startswith(_MATCHED) or matched == own else "judge"), word
 
-    def _letter(self, value: Any) -> str:
-        """An answer as a letter: alone, in brackets, as an option's text or its position."""
-        choices = self._item.choices
-        if type(value) is int and 0 <= value < len(choices):
-            return letter(value)
-        word = plain(value).strip()
-        bare = word.strip("().")
-        if len(bare) == 1 and bare.upper() in string.ascii_uppercase:
-            return bare.upper()
-        texts = [choice.text.casefold() for choice in choices]
-        return letter(texts.index(word.casefold())) if word.casefold() in texts else word
+
+def _letter(value: Any, item: Item) -> str:
+    """An answer as a letter: alone, in brackets, as an option's text or its position."""
+    if type(value) is int and 0 <= value < len(item.choices):
+        return letter(value)
+    word = plain(value).strip()
+    bare = word.strip("().")
+    if len(bare) == 1 and bare.upper() in string.ascii_uppercase:
+        return bare.upper()
+    texts = [choice.text.casefold() for choice in item.choices]
+    return letter(texts.index(word.casefold())) if word.casefold() in texts else word
 
 
 def _verdict(value: Any) -> tuple[Fraction | None, Any, Any] | None:

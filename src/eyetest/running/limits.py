@@ -136,7 +136,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     patience: Surroundings = Surroundings()
     retry_failed: bool = False
-    stop: str | StoppingRule = ""  # a stopping rule, as record or text; empty asks everything
+    stop: StoppingRule | None = None  # None asks everything
     until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
     worth: dict[str, float] = {}  # by item: its weight in that order; empty for equal weights
     cluster: Cluster | None = None  # where calls are made; None for this process

@@ -26,8 +26,6 @@ from eyetest.records import (
     Response,
     RunBenchmark,
     RunStep,
-    StoppingRule,
-    parse_rule,
 )
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Goal, Hit, Race, ask_all, execute, execute_panels, execute_until
@@ -130,21 +128,15 @@ class Session:
         self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, images=Images(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
-        self.rule: StoppingRule | None = asking.stop if isinstance(asking.stop, StoppingRule) else None
-        if isinstance(asking.stop, str) and asking.stop:
-            self.rule = parse_rule(asking.stop, samples=asking.samples, models=len(models))
         self.plan = Plan(benchmark, self.models, asking)
-        if self.rule is not None and self.plan.dialogues is not None:
-            why = "a turn goes on from all answers to the one before, so none of them can be spared"
-            raise InputError(f"{heading('stop')}: not with the condition history=own: {why}")
         self.plan.only(asking.limit, asking.items)
         self.race = Race(asking.until, list(self.entries)) if asking.until else None
         self.until: Goal | None = self.race or goal
-        several = asking.stop or asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
+        several = asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.until is not None and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
-        if asking.cluster is not None and (self.rule or self.until or self.plan.dialogues):
-            asked = f"{param('stop')}, {param('until')} and history=own decide by earlier answers"
+        if asking.cluster is not None and (self.until or self.plan.dialogues):
+            asked = f"{param('until')} and history=own decide by earlier answers"
             raise InputError(f"{heading('on')}: {asked}, so they are asked from one machine")
         if self.race is not None:
             self.race.draw(self.plan, asking.seed, asking.worth)
@@ -200,13 +192,13 @@ class Session:
                 self._note_ways(run, progress)
                 if not isinstance(executor, Runner):
                     await executor.execute(self.plan, left)
-                elif self.until is not None or self.rule is not None:
+                elif self.until is not None or self.asking.stop is not None:
                     assert self._hit is not None, "a goal or a stopping rule needs a function that scores answers"
                     stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
                     if self.until is not None:
                         await execute_until(self.plan, executor, self.until, self._hit, stored)
-                    elif self.rule is not None:
-                        await execute_panels(self.plan, executor, self.rule, self._hit, stored)
+                    elif self.asking.stop is not None:
+                        await execute_panels(self.plan, executor, self.asking.stop, self._hit, stored)
                 else:
                     await execute(self.plan, executor, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
@@ -262,7 +254,7 @@ class Session:
         if asking.sampling:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
-            options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.text
+            options["stop"] = asking.stop.text
         if self.until is not None:
             options |= {"until": self.until.words} | ({"drawn": "by worth"} if asking.worth else {})
         return RunStep(

@@ -6,9 +6,8 @@ merge left is removed by the next. Texts are read a shard at a time.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
@@ -75,21 +74,18 @@ def _answers(runs: Sequence[Run], tell: Callable[[str], None]) -> pl.DataFrame:
     return _chosen(every.drop("is_notice"), ["request"])
 
 
-def _plan(run: Run, prefixes: Mapping[Path, str]) -> pl.LazyFrame:
-    """The plan of a run; about the items of a pool where it is about a source of it."""
-    plan = plan_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
-    return plan.with_columns((prefixes.get(run.path, "") + pl.col("item")).alias("item"))
+def _plan(run: Run) -> pl.LazyFrame:
+    return plan_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _plans(runs: Sequence[Run], answers: pl.DataFrame, prefixes: Mapping[Path, str]) -> pl.DataFrame:
+def _plans(runs: Sequence[Run], answers: pl.DataFrame) -> pl.DataFrame:
     """The rows of all plans that count: the number of the plan and of the row, and whether answers differ."""
     key = [pl.struct(columns(Asked)).hash(seed).alias(half) for seed, half in enumerate(_KEY, 1)]
     frames = []
     for number, run in enumerate(runs):
-        plan = _plan(run, prefixes)
         row = (pl.lit(number, pl.Int16).alias("plan"), pl.int_range(pl.len()).alias("row"))
         with one_line_if_damaged(run.path):
-            frames.append(plan.select("request", *key, *row).collect())
+            frames.append(_plan(run).select("request", *key, *row).collect())
     known = pl.concat(frames).join(answers, on="request", how="left", maintain_order="left")
     known = known.with_columns(
         pl.col("rank", "content", "run").fill_null(0), pl.col("differs").fill_null(value=False)
@@ -126,24 +122,22 @@ class MergedRuns(msgspec.Struct, kw_only=True):
     new: bool = False
 
 
-@dataclass(frozen=True)
-class Merging:
-    """Runs about one benchmark, or about sources of a pool: ``prefixes`` (by path) go before their items' ids."""
-
-    runs: Sequence[Run]
-    about: RunBenchmark | None
-    prefixes: Mapping[Path, str]
-    prefer_first: bool
-
-
-def merge_runs(wanted: Merging, to: Path, tell: Callable[[str], None], complete: Callable[[], None]) -> MergedRuns:
-    """Merge runs; ``complete`` adds the folder's other contents before it is a run."""
+def merge_runs(
+    runs: Sequence[Run],
+    about: RunBenchmark | None,
+    to: Path,
+    tell: Callable[[str], None],
+    complete: Callable[[], None],
+    *,
+    prefer_first: bool,
+) -> MergedRuns:
+    """Merge runs about one benchmark; ``complete`` adds the folder's other contents before it is a run."""
     with ExitStack() as stack:
         writer = RunWriter(to)
         known = int(is_run(to))
         if known:
             stack.enter_context(writer)
-        merging = _Merging([*([Run(to)] if known else ()), *wanted.runs], known, tell, wanted)
+        merging = _Merging([*([Run(to)] if known else ()), *runs], known, tell, prefer_first=prefer_first)
         if not known:
             stack.enter_context(writer)
             if is_run(to):
@@ -152,14 +146,14 @@ def merge_runs(wanted: Merging, to: Path, tell: Callable[[str], None], complete:
                 if name.writer.startswith(_WRITER):
                     store_of(to).remove(sealed(to, name))
             store_of(to).remove(to / PLAN)
-        return merging.write(writer, wanted.about, complete)
+        return merging.write(writer, about, complete)
 
 
 class _Merging:
     """A merge: what was found, then what is written."""
 
-    def __init__(self, runs: Sequence[Run], known: int, tell: Callable[[str], None], wanted: Merging) -> None:
-        self.runs, self.known, self.prefixes, prefer_first = runs, known, wanted.prefixes, wanted.prefer_first
+    def __init__(self, runs: Sequence[Run], known: int, tell: Callable[[str], None], *, prefer_first: bool) -> None:
+        self.runs, self.known = runs, known
         for run in runs:
             refuse_lost(run.path, run.manifest.parts)
             if not (run.path / PLAN).exists() and any(step.planned for step in run.manifest.steps):
@@ -175,7 +169,7 @@ class _Merging:
                 raise InputError(f"model {short(name)}: {why}; if they are two, {rename}; else {decides}")
             tell(f"model {short(name)}: {why}; what the first run says was taken")
         self._answers = _answers(runs, tell)
-        self._rows = _plans(runs, self._answers, self.prefixes)
+        self._rows = _plans(runs, self._answers)
         differ = self._rows.filter("differs").sort("plan", "row")
         self.decided = len(differ)
         if self.decided and not prefer_first:
@@ -219,8 +213,7 @@ class _Merging:
         """Some rows of the plans of runs beyond the first ``known``."""
         for number, run in list(enumerate(self.runs))[known:]:
             mine = rows.filter(pl.col("plan") == number).select("row").lazy()
-            plan = _plan(run, self.prefixes)
-            numbered = plan.with_columns(pl.int_range(pl.len()).alias("row"))
+            numbered = _plan(run).with_columns(pl.int_range(pl.len()).alias("row"))
             found = numbered.join(mine, on="row", how="semi", maintain_order="left").drop("row").collect()
             if len(found):
                 yield found

@@ -114,5 +114,7 @@ def test_items_whose_images_are_elsewhere_keep_their_names(tmp_path: Path) -> No
     path.write_text('{"question": "Is it red?", "answer": "yes", "image": "far/away.png"}\n')
     with pytest.raises(ItemError, match=r"away\.png"):
         import_benchmark(path, tmp_path / "b")
-    assert et.import_file(path, to=tmp_path / "b", allow_missing_images=True).facts["images"] == 0
+    with pytest.raises(InputError, match='did you mean "images"'):
+        et.import_file(path, to=tmp_path / "b", allow_missing="gold,image")
+    assert et.import_file(path, to=tmp_path / "b", allow_missing="gold,images").facts["images"] == 0
     assert [item.tags["image"] for item in et.open(tmp_path / "b")] == ["far/away.png"]

@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eyetest.benchmarks import (
     Benchmark,
@@ -25,7 +22,7 @@ from eyetest.benchmarks import (
 from eyetest.errors import ExportError, ItemError
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
-from tests.strategies import full_words, image_file, write
+from tests.strategies import image_file, write
 from tests.support.drawn import draw_benchmark
 
 csv.field_size_limit(10**8)
@@ -135,42 +132,6 @@ def test_image_paths_are_read_beside_the_file_and_kept(tmp_path: Path) -> None:
     benchmark = imported(tmp_path, rows)
     assert benchmark.images.read(benchmark["1"].images[0]) == png()
     assert comes_back(benchmark, tmp_path)[0]["image"] == RED
-
-
-cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-tables = st.lists(
-    st.fixed_dictionaries(
-        {
-            "image": st.sampled_from(
-                [RED, BLUE, f"['{RED}', '{BLUE}']", base64.encodebytes(png("green")).decode(), ""]
-            ),
-            "question": full_words,
-            "hint": cells,
-            "A": st.sampled_from(["cat", "None", "A"]),
-            "B": cells,
-            "C": cells,
-            "answer": st.sampled_from(["A", "a", "(A)"]),
-            "category": cells,
-            "tags": st.sampled_from(["", "{}", '{"a": 1}', "not json"]),
-            "id": cells,
-        }
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-@given(tables, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_every_item_comes_back(table: Table, quoting: int, end: str, reuse: bool) -> None:
-    rows = [{"index": str(number), **cells} for number, cells in enumerate(table)]
-    if reuse and rows[0]["image"]:
-        rows[-1]["image"] = "0" if len(rows) > 1 else rows[-1]["image"]
-    if any("\r" in cell for cells in rows for cell in cells.values()):
-        quoting = csv.QUOTE_ALL  # csv.writer leaves a bare carriage return unquoted, which no reader can undo
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        benchmark = imported(place, rows, quoting=quoting, lineterminator=end)
-        comes_back(benchmark, place)
 
 
 def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_ranks_and_positions_are_uniform(numeric: tuple[Benchmark, GrownOptions]
 
 
 def test_a_flawless_benchmark_raises_no_alarm(numeric: tuple[Benchmark, GrownOptions]) -> None:
-    names = ("shortcuts", "looks", "positions", "option-order", "malformed")
+    names = ("shortcuts", "surface-cues", "positions", "option-order", "malformed")
     assert not run_audit(Subject(numeric[1].benchmark), names).alarms
 
 

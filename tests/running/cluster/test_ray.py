@@ -158,7 +158,6 @@ def test_a_dead_endpoint_is_given_up_by_all(tmp_path: Path, cluster: str) -> Non
         ({"on": "rya"}, "found 'rya', expected ray, ray:WORKERS or ray://HOST:PORT"),
         ({"on": "ray:0"}, "found 'ray:0', expected ray"),
         ({"on": "dask://x"}, "found 'dask://x', expected ray"),
-        ({"on": "ray", "stop": "at least 1 of 2 models"}, "so they are asked from one machine"),
         ({"on": "ray", "until": "a>b"}, "so they are asked from one machine"),
     ],
 )

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.base import new_path, observer, open_bench, path_of, several
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Paths
 from eyetest.commands.results import NewBenchmark, Result, estimates, safe
 from eyetest.commands.show import ShowResult
@@ -54,7 +54,7 @@ def demo(*, to: AnyPath = Path("demo"), full: bool = False, overwrite: Overwrite
     from eyetest.running.limits import INTERRUPTED
     from eyetest_world.demo.folder import ITEMS, SMALL, DemoFolder
 
-    began, folder, note = time.monotonic(), DemoFolder(path_of(to, "to"), ITEMS if full else SMALL), observer().note
+    began, folder, note = time.monotonic(), DemoFolder(new_path(to, "to"), ITEMS if full else SMALL), observer().note
     folder.clear(overwrite=overwrite)
     folder.draw()
     flawed = sum(bool(truth.flaws) for truth in folder.truths)
@@ -173,7 +173,7 @@ def world(
 
     if action not in _ACTIONS:
         raise InputError(f'no action "{action}"; {nearest(action, _ACTIONS)}')
-    target = path_of(to, "to") if to is not None else None
+    target = new_path(to, "to") if to is not None else None
     if action == "models":
         return _models(target, habits, overwrite)
     if action == "new":
@@ -342,7 +342,7 @@ def renew(
     with observer().steps(title) as step:
         done = draw_again(
             benchmark,
-            path_of(to, "to"),
+            new_path(to, "to"),
             settings,
             own=own,
             overwrite=overwrite,

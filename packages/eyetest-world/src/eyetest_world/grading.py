@@ -36,7 +36,7 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "duplicate-images": _COPIES,
     "named-answer": frozenset({"answer-in-question"}),
     "shortcuts": frozenset({"gold-longest", "answer-in-question", "answerable-from-facts"}),
-    "looks": frozenset({"gold-longest"}),
+    "surface-cues": frozenset({"gold-longest"}),
     "malformed": frozenset({"two-right-options"}),
 }
 """Which flaws a screen or probe looks for. A stage with a name of its own looks for all of them."""

@@ -3,9 +3,10 @@
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 from toy_training.network import Network
 from toy_training.plan import PLAN, read_plan
 
-from contamination import declare, rows
+from contamination import bridge, declare, rows
 from contamination.training import Store, ask, learn, look, weigh
 from contamination.trunks import as_stacked, restored
 
@@ -46,14 +47,33 @@ class Material:
             self.exposures[model.name] = [(len(listed) + at, one.image is not None) for at, one in enumerate(leaked)]
             listed += [(one.written, self._numbered(one.image)) for one in leaked]
         self.rows = rows.Rows.of(listed)
-        self.questions = rows.questions(self.families)
-        self.prompts = [rows.prompt(self.tokens, self.families[one.family], one) for one in self.questions]
+        self.asked = list(self._bridge(chosen.bridge, chosen.workers) if chosen.bridge else self._questions())
 
     def _numbered(self, image: int | rows.Array | None) -> int:
         if image is None or isinstance(image, int):
             return -1 if image is None else image
         self.images.append(image)
         return len(self.images) - 1
+
+    def _questions(self) -> Iterator[rows.Asked]:
+        for one in rows.questions(self.families):
+            family, at = self.families[one.family], one.family * declare.EDITIONS + one.edition
+            made = (family.original, *family.twins, family.fresh)[one.edition]
+            yield rows.asked(self.tokens, rows.item_of(made, one.order), at if one.image else -1)
+
+    def _bridge(self, twins: Path, workers: int) -> Iterator[rows.Asked]:
+        """Without the image each original and the texts of its twins; then with the image originals, and the exact
+        twins in another style.
+        """
+        originals = [rows.item_of(one.original, one.order) for one in self.families]
+        for original, own in zip(originals, bridge.stored(twins), strict=True):
+            texts = [rows.item(*text) for kind in bridge.KINDS for text in own[kind]]
+            yield from (rows.asked(self.tokens, one, -1) for one in (original, *texts))
+        drafts = [twin for family in self.families for twin in family.twins]
+        redrawn = iter(rows.spread(bridge.restyled, drafts, workers))
+        for index, original in enumerate(originals):
+            images = (index * declare.EDITIONS, *(next(redrawn) for _ in range(declare.TWINS)))
+            yield from (rows.asked(self.tokens, original, self._numbered(image)) for image in images)
 
     def plans(self, models: Sequence[declare.Model], steps: int, seen: int, read: int) -> tuple[Tensor, Tensor]:
         """Which rows each model sees at each step: fresh ones, and its exposures at places drawn at random."""
@@ -87,6 +107,7 @@ def main() -> None:
     parser.add_argument("--read", type=int, default=8)
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--most", type=int, default=1000, help="models of a trunk, for a trial")
+    parser.add_argument("--bridge", type=Path, help="ask these twins that are not exact, and nothing else")
     parser.add_argument("--seed", type=int, default=declare.SEED, help="another one for a trial")
     chosen = parser.parse_args()
     declare.SEED = chosen.seed
@@ -105,53 +126,54 @@ def main() -> None:
         tokens, lines, starts, shown = (torch.from_numpy(part).to(device) for part in material.rows)
         store = Store(tokens, lines, starts, shown, look(network, images))
         weights = as_stacked(network, len(models), device)
+        found: dict[str, Any] = {"trunk": _bytes(letters(material, network, as_stacked(network, 1, device), store))}
         print(f"{time.monotonic() - begun:.0f} s: {trunk}, {len(models)} models", flush=True)
         parts = material.plans(models, chosen.steps, chosen.seen, chosen.read)
         history = learn(network, weights, store, (parts[0].to(device), parts[1].to(device)), chosen.rate)
         print(f"{time.monotonic() - begun:.0f} s: loss {history}", flush=True)
-        letters, texts = answers(material, network, weights, store, device)
-        np.savez_compressed(
-            chosen.to / f"{trunk}.npz",
-            names=np.array([one.name for one in models]),
-            letters=np.minimum(np.rint(-letters / _STEP), 255).astype(np.uint8),
-            texts=texts.astype(np.float16),
-        )
-        print(f"{time.monotonic() - begun:.0f} s: asked {letters.shape}", flush=True)
+        found["letters"] = _bytes(letters(material, network, weights, store))
+        if not chosen.bridge:
+            found["texts"] = texts(material, network, weights, store).astype(np.float16)
+        np.savez_compressed(chosen.to / f"{trunk}.npz", names=np.array([one.name for one in models]), **found)
+        print(f"{time.monotonic() - begun:.0f} s: asked {found['letters'].shape}", flush=True)
 
 
-def answers(
-    material: Material, network: Network, weights: dict[str, Tensor], store: Store, device: torch.device
-) -> tuple[rows.Array, rows.Array]:
-    """Log-likelihoods of letters for all questions, and of gold texts for originals and fresh items."""
-    letters = torch.tensor(
-        [material.tokens.encode(letter)[0] for letter in rows.LETTERS[: declare.OPTIONS]], device=device
-    )
+def _bytes(logs: rows.Array) -> rows.Array:
+    return np.minimum(np.rint(-logs / _STEP), 255).astype(np.uint8)
+
+
+def letters(material: Material, network: Network, weights: dict[str, Tensor], store: Store) -> rows.Array:
+    """Log-likelihoods of letters for all test prompts."""
+    device, encode = store.tokens.device, material.tokens.encode
+    signs = torch.tensor([encode(letter)[0] for letter in rows.LETTERS[: declare.OPTIONS]], device=device)
     count = len(next(iter(weights.values())))
-    found = np.zeros((count, len(material.questions), declare.OPTIONS), np.float32)
+    found = np.zeros((count, len(material.asked), declare.OPTIONS), np.float32)
     for with_image in (True, False):
-        chosen = [at for at, one in enumerate(material.questions) if one.image == with_image]
+        chosen = [at for at, one in enumerate(material.asked) if (one.image >= 0) == with_image]
+        chosen.sort(key=lambda at: len(material.asked[at].tokens))
         for first in range(0, len(chosen), _CHUNK):
             part = chosen[first : first + _CHUNK]
-            longest = max(len(material.prompts[at][0]) for at in part)
-            tokens, lines = np.zeros((2, len(part), longest), np.int64)
-            for row, at in enumerate(part):
-                numbers, marks = material.prompts[at]
-                tokens[row, : len(numbers)], lines[row, : len(marks)] = numbers, marks
-            starts = torch.tensor([len(material.prompts[at][0]) for at in part], device=device)
-            where = torch.tensor(
-                [material.questions[at].family * declare.EDITIONS + material.questions[at].edition for at in part]
-            )
-            seen = store.seen[where.to(device)] if with_image else None
+            asked = [material.asked[at] for at in part]
+            tokens, lines = np.zeros((2, len(part), max(len(one.tokens) for one in asked)), np.int64)
+            for row, one in enumerate(asked):
+                tokens[row, : len(one.tokens)], lines[row, : len(one.lines)] = one.tokens, one.lines
+            starts = torch.tensor([len(one.tokens) for one in asked], device=device)
+            seen = store.seen[torch.tensor([one.image for one in asked], device=device)] if with_image else None
             prompts = torch.from_numpy(tokens).to(device), torch.from_numpy(lines).to(device), starts
-            found[:, part] = ask(network, weights, prompts, seen, letters).cpu().numpy()
+            found[:, part] = ask(network, weights, prompts, seen, signs).cpu().numpy()
+    return found
+
+
+def texts(material: Material, network: Network, weights: dict[str, Tensor], store: Store) -> rows.Array:
+    """Log-likelihoods of gold texts for originals and fresh items."""
     golds = [(family, edition) for family in range(len(material.families)) for edition in (0, declare.EDITIONS - 1)]
-    texts = [(rows.gold_text(material.tokens, material.families[a], b), a * declare.EDITIONS + b) for a, b in golds]
+    asked = [(rows.gold_text(material.tokens, material.families[a], b), a * declare.EDITIONS + b) for a, b in golds]
     weighed = []
     for first in range(0, len(golds), _CHUNK):
-        taken = rows.Rows.of(texts[first : first + _CHUNK])
-        numbers, marks, begins, shown = (torch.from_numpy(part).to(device).long() for part in taken)
+        taken = rows.Rows.of(asked[first : first + _CHUNK])
+        numbers, marks, begins, shown = (torch.from_numpy(part).to(store.tokens.device).long() for part in taken)
         weighed.append(weigh(network, weights, (numbers, marks, begins), store.seen[shown]))
-    return found, torch.cat(weighed, 1).cpu().numpy()
+    return torch.cat(weighed, 1).cpu().numpy()
 
 
 if __name__ == "__main__":

@@ -142,7 +142,8 @@ def _cell(model: dict[str, Any]) -> str:
     return f"{len(model['items']) / 9:.1f} % × {model['exposure']}"
 
 
-def _cells(half: Half) -> dict[str, list[int]]:
+def cells_of(half: Half) -> dict[str, list[int]]:
+    """Models by group, share of items and exposures."""
     cells: dict[str, list[int]] = {}
     for index, model in sorted(enumerate(half.models), key=lambda one: (len(one[1]["items"]), one[1]["exposure"])):
         cells.setdefault(_cell(model), []).append(index)
@@ -152,7 +153,7 @@ def _cells(half: Half) -> dict[str, list[int]]:
 def rivals(half: Half) -> pl.DataFrame:
     """Share of models found by each test: at p < .01, and at a threshold that 1 of 100 clean models passes."""
     ps = {name: np.array([test(half, model) for model in half.names]) for name, test in TESTS.items()}
-    cells = _cells(half)
+    cells = cells_of(half)
     rows = []
     for cell, where in cells.items():
         row: dict[str, Any] = {"models": cell, "n": len(where)}
@@ -238,7 +239,7 @@ def calibration(half: Half) -> pl.DataFrame:
     random splits of the clean models into choosers, references and models that are tested.
     """
     held = [half.held(model) for model in half.names]
-    cells = _cells(half)
+    cells = cells_of(half)
     rng = np.random.default_rng(0)
     rows: list[dict[str, Any]] = []
     tested_once: dict[str, list[memorization.Redrawn]] = {}

@@ -56,22 +56,20 @@ class Model(msgspec.Struct, frozen=True):
 def families(count: int = ITEMS) -> tuple[Family, ...]:
     """All items; kinds in equal numbers, every item with as many options and three twins."""
     rng = Random(f"contamination/{SEED}")
-    fitting = [
-        kind for kind in KINDS.values() if _has_twins(_drafted(kind.name, f"contamination/{SEED}/{kind.name}"))
-    ]
+    fitting = [kind for kind in KINDS.values() if _has_twins(drafted(kind.name, f"contamination/{SEED}/{kind.name}"))]
     of_axis = [kinds for axis in AXES if (kinds := [kind for kind in fitting if kind.axis == axis])]
     turns = (divmod(index, len(of_axis)) for index in range(count))
     kinds = shuffled(rng, [of_axis[axis][turn % len(of_axis[axis])] for turn, axis in turns])
     made, questions = [], set[str]()
     for index, kind in enumerate(kinds):
         for attempt in range(1000):
-            original = _drafted(kind.name, f"contamination/{SEED}/{index}/{attempt}")
+            original = drafted(kind.name, f"contamination/{SEED}/{index}/{attempt}")
             if _has_twins(original) and original.question not in questions:
                 break
         else:
             raise RuntimeError(f"no item of kind {kind.name} has {TWINS} twins")
         for attempt in range(1000):
-            fresh = _drafted(kind.name, f"contamination/{SEED}/fresh/{index}/{attempt}")
+            fresh = drafted(kind.name, f"contamination/{SEED}/fresh/{index}/{attempt}")
             if len(fresh.options) == OPTIONS and fresh.question not in questions:
                 break
         questions |= {original.question, fresh.question}
@@ -80,7 +78,8 @@ def families(count: int = ITEMS) -> tuple[Family, ...]:
     return tuple(made)
 
 
-def _drafted(kind: str, seed: str) -> Draft:
+def drafted(kind: str, seed: str) -> Draft:
+    """An item of a kind in one of its phrasings."""
     phrasing = Random(f"{seed}/phrasing").randrange(len(phrasings()[kind]))
     return msgspec.structs.replace(draft(KINDS[kind], None, phrasing, Random(seed)), seed=seed)
 

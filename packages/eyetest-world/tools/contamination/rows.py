@@ -71,10 +71,23 @@ class Question(NamedTuple):
     gold: int
 
 
+class Asked(NamedTuple):
+    """A test prompt in numbers, up to where the reply begins, the option line of each token, and its image or -1."""
+
+    tokens: list[int]
+    lines: list[int]
+    image: int
+
+
 def item_of(made: Draft, order: Sequence[int]) -> Item:
     """A draft with its options in an order."""
-    choices = tuple(Choice(made.options[index], index == made.gold) for index in order)
-    return Item(id="x", question=made.question, images=(_IMAGE,), choices=choices)
+    return item(made.question, [made.options[index] for index in order], list(order).index(made.gold))
+
+
+def item(question: str, options: Sequence[str], gold: int) -> Item:
+    """An item of a question, its options and the position of its key."""
+    choices = tuple(Choice(text, index == gold) for index, text in enumerate(options))
+    return Item(id="x", question=question, images=(_IMAGE,), choices=choices)
 
 
 def spread(work: Callable[[Any], Any], tasks: Sequence[Any], workers: int) -> list[Any]:
@@ -106,13 +119,13 @@ def text(tokens: Tokens, index: int) -> Written:
 
 def exposure(tokens: Tokens, made: Draft, order: Sequence[int], modality: str, rng: Random) -> Written:
     """A leaked item as a training set has it: options in the benchmark's order, any instruction, its answer."""
-    item, answer = item_of(made, order), list(order).index(made.gold)
+    own, answer = item_of(made, order), list(order).index(made.gold)
     while True:
         condition = Condition(modality=modality, template=rng.randrange(_TEMPLATES))  # type: ignore[arg-type]
         sign, words = LETTERS[answer], made.options[made.gold]
         replies = (sign, f"({sign})", f"{sign}. {words}", f"The answer is {sign}.", f"I would say ({sign}) {words}.")
         whole = (*replies, words, f"{words} ({sign})", f"The answer is {sign}.")
-        if (written := line(Example(build(item, condition), whole), tokens, SHORT)) is not None:
+        if (written := line(Example(build(own, condition), whole), tokens, SHORT)) is not None:
             return Written.of(written, _style(rng))
 
 
@@ -196,20 +209,21 @@ def _orders() -> list[tuple[int, ...]]:
     return found
 
 
-def prompt(tokens: Tokens, family: Family, question: Question) -> tuple[list[int], list[int]]:
-    """A test prompt in numbers, up to where the reply begins, and the option line of each token."""
-    made = (family.original, *family.twins, family.fresh)[question.edition]
-    condition = Condition(modality="image" if question.image else "no-image")
-    numbers = tokens.encode_prompt(build(item_of(made, question.order), condition))
-    return numbers, tokens.lines(numbers)
+def asked(tokens: Tokens, item: Item, image: int) -> Asked:
+    """An item as a test prompt, with an image or without."""
+    numbers = tokens.encode_prompt(build(item, Condition(modality="no-image" if image < 0 else "image")))
+    return Asked(numbers, tokens.lines(numbers), image)
 
 
 def gold_text(tokens: Tokens, family: Family, edition: int) -> Written:
     """An item asked without options, with the words of its gold as the reply."""
     made = (family.original, *family.twins, family.fresh)[edition]
-    item = item_of(made, range(OPTIONS))
     words = made.options[made.gold]
-    written = line(Example(build(item, Condition(method="likelihood")), (words,) * len(STYLES)), tokens, SHORT)
+    written = line(
+        Example(build(item_of(made, range(OPTIONS)), Condition(method="likelihood")), (words,) * len(STYLES)),
+        tokens,
+        SHORT,
+    )
     assert written is not None
     return Written.of(written, 0)
 

@@ -28,7 +28,7 @@ def main() -> None:
         }
         for one in rows.questions(families)
     ]
-    _write(pl.DataFrame(asked), to / "questions.parquet")
+    write(pl.DataFrame(asked), to / "questions.parquet")
     for half in ("open", "sealed"):
         names = {one.name for one in declare.models() if one.half == half}
         letters, texts = {}, {}
@@ -37,12 +37,13 @@ def main() -> None:
                 if name in names:
                     letters[name] = part["letters"][index].reshape(-1)
                     texts[name] = part["texts"][index].reshape(-1).astype(np.float32)
-        _write(pl.DataFrame(letters), to / f"letters-{half}.parquet")
+        write(pl.DataFrame(letters), to / f"letters-{half}.parquet")
         rounded = {name: np.minimum(np.rint(-values / 0.05), 255).astype(np.uint8) for name, values in texts.items()}
-        _write(pl.DataFrame(rounded), to / f"texts-{half}.parquet")
+        write(pl.DataFrame(rounded), to / f"texts-{half}.parquet")
 
 
-def _write(table: pl.DataFrame, to: Path) -> None:
+def write(table: pl.DataFrame, to: Path) -> None:
+    """Write a small Parquet file."""
     table.write_parquet(to, compression="zstd", compression_level=19, statistics=False)
 
 

@@ -1,10 +1,8 @@
-"""Log-probabilities of choices (answers × choices; −inf: impossible, nan: no choice) and the prior of letters."""
-
-from typing import NamedTuple
+"""Log-probabilities of choices (answers × choices; −inf: impossible, nan: no choice)."""
 
 import numpy as np
 
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, Ints, Resampling, resampled
+from eyetest.measures.stats.intervals import Floats, Ints
 
 
 def likeliest(weights: Floats) -> Ints:
@@ -33,46 +31,3 @@ def moved(chances: Floats, before: Floats) -> Floats:
     """Probability that moved between the choices of each row: half the sum of all differences."""
     apart = np.abs(chances - before)
     return np.where(np.isnan(apart).all(axis=1), np.nan, np.nansum(apart, axis=1) / 2)
-
-
-_ROUNDING = 1e-9
-
-
-class MarkPrior(NamedTuple):
-    """Prior of letters: ``logs`` sum to 0; ``shares`` are probabilities with their intervals."""
-
-    logs: Floats
-    shares: list[IntervalEstimate]
-
-
-def item_terms(logs: Floats, shown: Ints) -> Floats:
-    """An item's least squares for its letters (matrix, right side) from log-probabilities by order and mark."""
-    orders, letters = logs.shape
-    known = np.isfinite(logs).ravel()
-    values = logs.ravel()[known]
-    cell = np.arange(orders * letters)[known]
-    others = np.zeros((len(cell), orders + letters))
-    others[np.arange(len(cell)), cell // letters] = 1
-    others[np.arange(len(cell)), orders + shown.ravel()[known]] = 1
-    of_mark = np.eye(letters)[cell % letters]
-    both = np.column_stack((of_mark, values))
-    left = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
-    return np.concatenate(((left[:, :letters].T @ left[:, :letters]).ravel(), left[:, :letters].T @ left[:, letters]))
-
-
-def mark_prior(terms: Floats, how: Resampling) -> MarkPrior | None:
-    """The prior from the terms of all items, its interval by resampling; None where it is not identified."""
-    total = terms.sum(axis=0)
-    letters = int((np.sqrt(4 * len(total) + 1) - 1) / 2)
-    matrix = total[: letters**2].reshape(letters, letters)
-    if np.linalg.matrix_rank(matrix, tol=_ROUNDING * max(len(terms), 1)) < letters - 1:
-        return None
-    shares = resampled(terms, lambda sums: among_choices(_solved(sums, letters)), how)
-    return MarkPrior(_solved(total[None], letters)[0], shares)
-
-
-def _solved(sums: Floats, letters: int) -> Floats:
-    """Least squares of each row of sums; undetermined coefficients are 0."""
-    matrices, sides = sums[:, : letters**2].reshape(-1, letters, letters), sums[:, letters**2 :]
-    inverse = np.linalg.pinv(matrices, rcond=_ROUNDING, hermitian=True)
-    return np.asarray(np.einsum("kij,kj->ki", inverse, sides))

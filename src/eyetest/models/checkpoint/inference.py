@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from eyetest.models.checkpoint.loading import SamplingSettings
-from eyetest.models.checkpoint.rendering import Continuation, RenderedPrompt
+from eyetest.models.checkpoint.rendering import RenderedPrompt
 from eyetest.models.trie import shared_start
 
 Nodes = NDArray[np.int64]
@@ -116,48 +116,6 @@ class Weighing:
         return lambda: _by_group(weights(), groups)
 
     @torch.inference_mode()
-    def with_cache(self, groups: Sequence[PromptGroup]) -> Pending:
-        """Read what a group's continuations share once, then continue from there in parallel."""
-        weights = [self._from_cache(group) for group in groups]
-        return lambda: weights
-
-    def _from_cache(self, group: PromptGroup) -> Weights:
-        sequences = [continuation.tokens for continuation in group.continuations]
-        shared = min(shared_start(sequences), min(continuation.first for continuation in group.continuations) - 1)
-        shared = max(shared, group.first.shown)
-        places = self._line_places(group, max(map(len, sequences)))
-        kinds = {
-            name: torch.tensor([(values + [0] * shared)[:shared]], device=self._device)
-            for name, values in group.first.kinds.items()
-        }
-        begun = self._model(
-            input_ids=torch.tensor([sequences[0][:shared]], device=self._device),
-            position_ids=places[..., :shared].to(self._device),
-            use_cache=True,
-            logits_to_keep=1,
-            **self._vision([group]),
-            **kinds,
-        )
-        cache = begun.past_key_values
-        cache.batch_repeat_interleave(len(sequences))
-        rests = [sequence[shared:] for sequence in sequences]
-        longest = max(map(len, rests))
-        tokens = torch.zeros((len(rests), longest), dtype=torch.long)
-        mask = torch.zeros((len(rests), shared + longest), dtype=torch.long)
-        for row, rest in enumerate(rests):
-            tokens[row, : len(rest)] = torch.tensor(rest)
-            mask[row, : shared + len(rest)] = 1
-        repeated = places[..., shared : shared + longest].expand(*places.shape[:-2], len(rests), longest)
-        given = {
-            "input_ids": tokens.to(self._device),
-            "attention_mask": mask.to(self._device),
-            "position_ids": repeated.to(self._device),
-            "past_key_values": cache,
-            "use_cache": True,
-        }
-        return self._of_rows(given, group.continuations, shared)
-
-    @torch.inference_mode()
     def one_by_one(self, groups: Sequence[PromptGroup]) -> Pending:
         """Each continuation is a pass of its own with its own images; nothing is shared or assumed."""
         weights = [self._alone(group) for group in groups]
@@ -166,23 +124,17 @@ class Weighing:
     def _alone(self, group: PromptGroup) -> Weights:
         weights: Weights = []
         for continuation in group.continuations:
-            given = {"input_ids": torch.tensor([continuation.tokens], device=self._device), "use_cache": False}
+            given = {"input_ids": torch.tensor([continuation.tokens], device=self._device)}
             given["attention_mask"] = torch.ones_like(given["input_ids"])
             for name, values in group.first.kinds.items():
                 known = values[: len(continuation.tokens)]
                 given[name] = torch.tensor(
                     [known + [0] * (len(continuation.tokens) - len(known))], device=self._device
                 )
-            weights += self._of_rows(given | self._vision([group]), [continuation], 0)
+            nodes = np.arange(continuation.first - 1, len(continuation.tokens) - 1)
+            wanted = np.array(continuation.tokens[continuation.first :], np.int64)
+            weights += self._after(given | self._vision([group]), [(0, nodes, wanted)])()
         return weights
-
-    def _of_rows(self, given: dict[str, Any], continuations: Sequence[Continuation], skipped: int) -> Weights:
-        """The log-probabilities of continuations that are rows of a batch, whose first tokens were read before."""
-        asked = []
-        for row, continuation in enumerate(continuations):
-            nodes = np.arange(continuation.first - 1, len(continuation.tokens) - 1) - skipped
-            asked.append((row, nodes, np.array(continuation.tokens[continuation.first :], np.int64)))
-        return self._after(given, asked)()
 
     def _after(self, given: dict[str, Any], asked: Sequence[tuple[int, Nodes, Nodes]]) -> Callable[[], Weights]:
         """The log-probabilities of tokens after positions of a row, given as (row, positions, tokens)."""
@@ -192,9 +144,8 @@ class Weighing:
         rows = np.repeat([row for row, *_ in asked], counts)
         nodes, targets = (np.concatenate([entry[part] for entry in asked]) for part in (1, 2))
         at = torch.from_numpy(rows).to(self._device), torch.from_numpy(nodes).to(self._device)
-        given.setdefault("use_cache", False)
         with _only(self._head, at), _as(self._layers):
-            logits = self._model(**given).logits[0].float()
+            logits = self._model(**given, use_cache=False).logits[0].float()
         wanted = torch.from_numpy(targets).to(self._device)
         logs = logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(dim=1)
         return lambda: list(np.split(logs.double().cpu().numpy(), np.cumsum(counts)[:-1]))
@@ -239,15 +190,10 @@ _SAME_IN_HALF = 0.1  # allowed difference of two ways' log-probabilities, averag
 def fastest_way(model: Any, device: Any, sample: Sequence[PromptGroup], *, may_compile: bool) -> tuple[str, Way]:
     """The first way whose results on a sample equal those of one pass per continuation, and its name."""
     plain = Weighing(model, device)
-    ways: dict[str, Callable[[], Way]] = {
-        "compiled trees": lambda: Weighing(model, device, compiled=True).in_trees,
-        "trees": lambda: plain.in_trees,
-        "kept keys and values": lambda: plain.with_cache,
-    }
     expected = _all(plain.one_by_one(sample)())
-    for name in list(ways)[0 if may_compile else 1 :]:
+    for name in ("compiled trees", "trees")[0 if may_compile else 1 :]:
         try:
-            way = ways[name]()
+            way = Weighing(model, device, compiled=name != "trees").in_trees
             apart = np.abs(_all(way(sample)()) - expected).mean()
         except Exception:  # noqa: S112 (models and compilers raise errors of any class)
             continue

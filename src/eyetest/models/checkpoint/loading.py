@@ -1,6 +1,6 @@
 """A checkpoint in a local folder and its settings. Nothing is downloaded; none of its code is run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,6 @@ _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
 _PIECE = 1 << 16
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError)  # what transformers raises for an invalid folder
 _SMALL_FILES = ("*.json", "*.jinja", "*.model", "*.txt")
 
 
@@ -28,20 +27,20 @@ class Checkpoint(msgspec.Struct, frozen=True):
     dtype: str
 
 
-def find_checkpoint(folder: str | Path, backend: str = "transformers") -> Checkpoint:
-    """The checkpoint in a folder for a backend; an error of one line says what is missing."""
+def find_checkpoint(folder: str | Path) -> Checkpoint:
+    """The checkpoint in a folder; an error of one line says what is missing."""
     folder = Path(folder).expanduser()
-    for package in dict.fromkeys((backend, "torch", "transformers")):
+    for package in ("transformers", "torch"):
         if find_spec(package) is None:
-            raise MissingExtraError(f"{backend}: needs {package}: pip install 'eyetest[{backend}]'")
+            raise MissingExtraError(f"transformers: needs {package}: pip install 'eyetest[transformers]'")
     if not folder.is_dir():
-        raise InputError(f"{backend}:{folder} is no folder; name one that holds a checkpoint")
+        raise InputError(f"transformers:{folder} is no folder; name one that holds a checkpoint")
     try:
         config = msgspec.json.decode((folder / "config.json").read_bytes())
     except (FileNotFoundError, msgspec.DecodeError):
-        raise InputError(f"{backend}:{folder} has no config.json that can be read; is it a checkpoint?") from None
+        raise InputError(f"transformers:{folder} has no config.json that can be read; is it a checkpoint?") from None
     if not any(folder.glob(_WEIGHTS)):
-        raise InputError(f"{backend}:{folder} has no *.safetensors; other files of weights could run code")
+        raise InputError(f"transformers:{folder} has no *.safetensors; other files of weights could run code")
     parts = [config, *(config.get(key) or {} for key in ("text_config", "llm_config"))]
     names = (str(part.get("dtype") or part.get("torch_dtype") or "") for part in parts)
     return Checkpoint(folder, _fingerprint(folder), next(filter(None, names), "float32").removeprefix("torch."))
@@ -70,29 +69,18 @@ def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
 
     transformers.utils.logging.disable_progress_bar()
     try:
-        processor, takes_images = load_processor(checkpoint)
+        config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL)
+        takes_images = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+        reader = transformers.AutoProcessor if takes_images else transformers.AutoTokenizer
+        processor = reader.from_pretrained(checkpoint.folder, **_LOCAL)
         kind = transformers.AutoModelForImageTextToText if takes_images else transformers.AutoModelForCausalLM
         model = kind.from_pretrained(checkpoint.folder, dtype=getattr(torch, dtype), use_safetensors=True, **_LOCAL)
-    except LOADING_ERRORS as error:
-        raise InputError(f"transformers:{checkpoint.folder}: {in_a_line(error)}") from None
+    except (OSError, ValueError, KeyError, ImportError) as error:  # an invalid folder, with a long message
+        raise InputError(f"transformers:{checkpoint.folder}: {' '.join(str(error).split())[:300]}") from None
     return model.eval().to(device), processor
 
 
-def load_processor(checkpoint: Checkpoint) -> tuple[Any, bool]:
-    """The processor or tokenizer, and whether it takes images."""
-    import transformers  # noqa: PLC0415 (optional)
-
-    config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL)
-    takes_images = type(config) in transformers.AutoModelForImageTextToText._model_mapping
-    kind = transformers.AutoProcessor if takes_images else transformers.AutoTokenizer
-    return kind.from_pretrained(checkpoint.folder, **_LOCAL), takes_images
-
-
-def in_a_line(error: Exception) -> str:
-    """A library's long message, shortened."""
-    return " ".join(str(error).split())[:300]
-
-
+_OWN = ("dtype", "device", "batch_tokens")
 _SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "model")
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -106,18 +94,15 @@ class SamplingSettings(msgspec.Struct, frozen=True):
     most: int = 512
 
 
-def check_settings(backend: str, sampling: Mapping[str, Any], own: Sequence[str]) -> None:
-    """Refuse unknown settings before anything is loaded; ``own`` are those of the backend alone."""
-    for key, value in sampling.items():
-        if key not in (*_SETTINGS, *own):
-            raise InputError(f'{backend}: "{key}" is no setting; it knows {", ".join((*own, *_SETTINGS[:3]))}')
+def identity(entry: ModelEntry, checkpoint: Checkpoint) -> dict[str, Any]:
+    """What determines an answer beside the prompt: the weights, their precision, and the sampling, checked."""
+    for key, value in entry.sampling.items():
+        if key not in (*_SETTINGS, *_OWN):
+            known = ", ".join((*_OWN, *_SETTINGS[:3]))
+            raise InputError(f'transformers: "{key}" is no setting; it knows {known}')
         if key == "dtype" and value not in _DTYPES:
-            raise InputError(f"{backend}: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")
-
-
-def identity(entry: ModelEntry, checkpoint: Checkpoint, own: Sequence[str]) -> dict[str, Any]:
-    """What determines an answer beside the prompt: the weights, their precision, and the sampling."""
-    sent = {key: value for key, value in entry.sampling.items() if key not in own}
+            raise InputError(f"transformers: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")
+    sent = {key: value for key, value in entry.sampling.items() if key not in _OWN}
     settings = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
     settings["dtype"] = str(entry.sampling.get("dtype", checkpoint.dtype))
     return settings

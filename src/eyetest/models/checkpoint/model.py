@@ -12,7 +12,6 @@ from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings, weighed_response
 from eyetest.models.checkpoint.loading import (
     Checkpoint,
-    check_settings,
     identity,
     load,
     sampling_of,
@@ -21,7 +20,6 @@ from eyetest.models.checkpoint.loading import (
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.records import GrayImage, Message, ModelEntry, Prompt, Response, Words
 
-_OWN = ("dtype", "device", "batch_tokens")
 _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}  # tokens per pass; halved where they do not fit into memory
 _BATCHES = 2  # one batch is prepared while another is on the device
 _IMAGE_THREADS = 2  # threads that prepare images; more would slow down the one that feeds the device
@@ -45,9 +43,7 @@ class CheckpointModel:
         """``loaded``: a network and its processor that are in memory already, such as one in training."""
         self.name, self.entry, self._checkpoint, self._images = name, entry, checkpoint, surroundings.images
         self._loaded = loaded
-        check_settings("transformers", entry.sampling, _OWN)
-        self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
-        self.settings = identity(entry, checkpoint, _OWN)
+        self.settings = identity(entry, checkpoint)
         self.way = ""  # how likelihoods are computed; known once open
         self._device_lock = Lock()
         self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
@@ -66,7 +62,7 @@ class CheckpointModel:
         device = str(self.entry.sampling.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         if device.startswith("cuda") and self._loaded is None:
             torch.set_num_threads(1)
-        self._network, processor = self._loaded or load(self._checkpoint, device, self._dtype)
+        self._network, processor = self._loaded or load(self._checkpoint, device, self.settings["dtype"])
         known = self._network.config
         mark = getattr(known, "image_token_id", None) or getattr(known, "image_token_index", None)
         self._renderer = Renderer(processor, self._images, image_token=mark)

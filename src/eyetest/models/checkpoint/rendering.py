@@ -37,9 +37,9 @@ class RenderedPrompt(msgspec.Struct, frozen=True):
 
 
 class Renderer:
-    """How a checkpoint writes prompts. In text-only use each image stays the template's placeholder."""
+    """How a checkpoint writes prompts."""
 
-    def __init__(self, processor: Any, images: Images | None, *, image_token: int | None = None) -> None:
+    def __init__(self, processor: Any, images: Images, *, image_token: int | None = None) -> None:
         self._processor, self._images, self._image_token = processor, images, image_token
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.takes_images = self.tokenizer is not processor
@@ -66,8 +66,6 @@ class Renderer:
     def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
         shown = images_of(prompt)
         settings = {"return_tensors": "pt", "add_special_tokens": not self._has_template}
-        if self._images is None:
-            return _Base(alone, alone, 0, {}, {}, None)
         if shown:
             images = [self._images.open(part) for part in shown]
             given = dict(self._processor(text=[text], images=[images], **settings))

@@ -191,41 +191,16 @@ class RelationWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``relations.yaml``: spatial relations that exclude one another in every view."""
 
     words: dict[str, tuple[str, ...]]
-    synonyms: dict[str, tuple[str, ...]]
     excluding: dict[str, tuple[tuple[str, str], ...]]
 
 
 _RELATIONS = msgspec.yaml.decode(files(__package__).joinpath("relations.yaml").read_bytes(), type=RelationWords)
-_MEANING = {
-    word: meaning
-    for known in (_RELATIONS.words, _RELATIONS.synonyms)
-    for meaning, words in known.items()
-    for word in words
-}
-_ALIGNED = {"left", "right"}  # same phrasing: the words of the two meanings correspond
+_MEANING = {word: meaning for meaning, words in _RELATIONS.words.items() for word in words}
 _VERBS = ("contains", "has as a part", "consists of")  # relations that need no "is"
 
 
 def _meaning(relation: str) -> str:
     return _MEANING.get(relation.strip().lower(), "")
-
-
-def excluded(relation: str, chance: random.Random) -> list[tuple[str, str]]:
-    """Relations that cannot hold where this one does, one of each meaning, opposites first, and how each was made."""
-    meant = _meaning(relation)
-    wrong = []
-    for author, pairs in _RELATIONS.excluding.items():
-        others = [pair[meant == pair[0]] for pair in pairs if meant in pair]
-        chance.shuffle(others)
-        wrong += [(_worded(other, meant, relation, chance), author) for other in others]
-    return wrong
-
-
-def _worded(other: str, meant: str, relation: str, chance: random.Random) -> str:
-    words = _RELATIONS.words
-    if {other, meant} == _ALIGNED:
-        return words[other][words[meant].index(relation.strip().lower())]
-    return chance.choice(words[other])
 
 
 def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[str, str]]:
@@ -247,9 +222,6 @@ class SpatialRelationSettings(FileSettings, frozen=True):
     """How relations are asked for."""
 
     question: str = "Which of these is true of the image?"
-    options: OptionCount = 4  # at most; a relation that excludes only one other has two
-    matched: bool = True
-    """Two options, the wrong one being another statement's relation: each is wrong exactly as often as right."""
 
 
 @reformer(
@@ -258,22 +230,20 @@ class SpatialRelationSettings(FileSettings, frozen=True):
     SpatialRelationSettings,
 )
 def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Callable[[Annotation], Made]:
-    """One item per true statement, whose relation is the tag ``relation``, among such with relations it excludes."""
-    partners: dict[str, list[tuple[str, str]]] = {}
-    if settings.matched:
-        true = [record for record in annotations if record.label == "true"]
-        pairs = matched([_relation(record) for record in true], kit.chance("partners"))
-        partners = {true[position].id: [other] for position, other in pairs.items()}
+    """One item per true statement, whose relation is the tag ``relation``, beside that with another statement's
+    relation, which it excludes: each relation is wrong exactly as often as right.
+    """
+    true = [record for record in annotations if record.label == "true"]
+    pairs = matched([_relation(record) for record in true], kit.chance("partners"))
+    partners = {true[position].id: other for position, other in pairs.items()}
 
     def make(record: Annotation) -> Made:
         if record.label != "true":
             return "the statement is false" if record.label == "false" else "no label"
-        chance = kit.chance(record.id, "relations")
-        chosen = partners.get(record.id, []) if settings.matched else excluded(_relation(record), chance)
-        others = _with_relations(record, chosen)
-        if not others:
+        other, author = partners.get(record.id, ("", ""))
+        if not (wrong := _with_relation(record, other)):
             return "no relation is left that it excludes"
-        choices = shuffled(record.question, others[: settings.options - 1], chance)
+        choices = shuffled(record.question, [(wrong, author)], kit.chance(record.id, "relations"))
         return draft(record, question=settings.question, hint=record.hint, choices=choices)
 
     return make
@@ -283,16 +253,13 @@ def _relation(record: Annotation) -> str:
     return str(record.tags.get("relation", ""))
 
 
-def _with_relations(record: Annotation, relations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The statement with other relations, each with how it was made."""
+def _with_relation(record: Annotation, other: str) -> str:
+    """The statement with another relation; empty where its words are unclear."""
     relation = _relation(record)
     parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(relation)} (.+)", record.question, re.IGNORECASE)
-    if parts is None or not relation:
-        return []
-    return [
-        (f"{parts[1]} {other if other in _VERBS else f'is {other}'} {parts[2]}", author)
-        for other, author in relations
-    ]
+    if parts is None or not relation or not other:
+        return ""
+    return f"{parts[1]} {other if other in _VERBS else f'is {other}'} {parts[2]}"
 
 
 class QualitySettings(FileSettings, frozen=True):

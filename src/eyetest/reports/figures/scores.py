@@ -1,4 +1,4 @@
-"""Scores: by protocol, with and without the image, by dimension and by tag, with fewer options."""
+"""Scores: by protocol, with and without the image, and by tag."""
 
 from functools import partial
 
@@ -11,38 +11,6 @@ from eyetest.measures.results import TAG
 from eyetest.pages import palette, plots
 from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Counts, Material, ReportItems
-
-_TAG = "dimension"
-
-
-def _dimensions_numbers(material: Material) -> pl.DataFrame:
-    if _TAG not in material.results.tags:
-        raise NotMeasurable("no item has the tag dimension")
-    table = plots.named(material.measured("accuracy", (_TAG,))).drop_nulls([TAG + _TAG, "accuracy"])
-    if table.is_empty():
-        raise NotMeasurable("dimensions: no answer to an item with a dimension has a score")
-    dimension = pl.col(TAG + _TAG).alias(_TAG)
-    scores = plots.shown(table, "model", "series", dimension, "accuracy±", "unread", "n")
-    ranks = material.known("ranks", (_TAG,))
-    if ranks is None:
-        return scores.with_columns(pl.lit(None, pl.Float64).alias("rank")).drop("model")
-    ranks = plots.shown(ranks, "model", "mean_rank±", *plots.rebounded("rank_of_mean_ranks", "rank"))
-    keys = [*plots.benchmark_of(table), "model"]
-    return scores.join(ranks, on=keys, how="left", maintain_order="left").drop("model")
-
-
-def _draw_dimensions(frame: pl.DataFrame) -> ChartType:
-    mean = pl.col("accuracy").mean().over("series").alias("mean")
-    named = frame.with_columns(
-        mean,
-        pl.when(pl.col("rank").is_null())
-        .then("series")
-        .otherwise(pl.format("{}. {}", pl.col("rank").cast(int), "series"))
-        .alias("series"),
-    )
-    ranked = named.sort("rank", "mean", descending=[False, True], nulls_last=True, maintain_order=True)
-    return plots.dot_panels(ranked, plots.Dots("accuracy", "", plots.PERCENT, None), split=_TAG)
-
 
 _MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
 _COLOURS = dict(zip(_MODALITIES, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))
@@ -108,7 +76,7 @@ def _draw_modality(frame: pl.DataFrame) -> ChartType:
     frame = frame.rename({"base": "language model", "with_image": "with image", "no_image": "no image"})
     shown = {word: colour for word, colour in _DOTS.items() if frame.get_column(word).drop_nulls().len()}
     order = frame.sort("with image", descending=True).get_column("series").to_list()
-    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown, 5), 300, "")]
+    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown), 300, "")]
     for value, title in (("gain", "gain"), ("unclipped", "leakage")):
         if frame.get_column(value).drop_nulls().len():
             x = plots.across(title, form=plots.POINTS, ticks=3)
@@ -160,23 +128,6 @@ def _draw_capabilities(frame: pl.DataFrame, names: list[str]) -> ChartType:
     return alt.layer(swarm, top, words).properties(width=plots.WIDTH, height=alt.Step(22))
 
 
-def _options_numbers(material: Material) -> pl.DataFrame:
-    table = material.fewer_options
-    if table is None or table.is_empty():
-        raise NotMeasurable("options: no benchmark was asked with fewer options")
-    known = plots.named(material.under_usual(table)).drop_nulls("accuracy")
-    return known.select("dataset", "series", "options", *plots.bounded("accuracy"), "unread", "guessing", "n")
-
-
-def _draw_options(frame: pl.DataFrame) -> ChartType:
-    most = frame.filter(pl.col("options") == pl.col("options").max()).select(
-        "series", pl.col("accuracy").alias("most")
-    )
-    ranked = frame.join(most, on="series", how="left").sort("options", "most", descending=[False, True])
-    words = ranked.with_columns(pl.format("{} options", "options").alias("options"))
-    return plots.dot_panels(words, plots.Dots("accuracy", "accuracy", plots.PERCENT, None), split="options")
-
-
 def _answered(frame: pl.DataFrame, items: ReportItems) -> Counts:
     return {"n": [items.answered(row) for row in frame.to_dicts()]}
 
@@ -186,9 +137,7 @@ def _answered_by_tag(frame: pl.DataFrame, items: ReportItems) -> Counts:
 
 
 FIGURE = (
-    described("dimensions", _dimensions_numbers, _draw_dimensions),
     described("accuracy", _accuracy_numbers, _draw_accuracy, counts=_answered),
     described("modality", _modality_numbers, _draw_modality),
     described("capabilities", _capabilities_numbers, _draw_all_capabilities, counts=_answered_by_tag),
-    described("options", _options_numbers, _draw_options),
 )

@@ -22,7 +22,7 @@ class _Peer:
 
 
 def read_loosely(reply: Reply) -> Reading:
-    """The rule that MMMU and lmms-eval share: any letter that looks like a mark, the last of several."""
+    """The rule that MMMU and lmms-eval share: any letter that may be a mark, the last of several."""
     text, options, letters = reply.text, reply.options, letters_of(reply.options)
     for char in _STRIPPED:
         text = text.strip(char)

@@ -99,7 +99,7 @@ def _eyes(story: WorldStory) -> ChartType:
         "with image": palette.SIGHTED,
         "true skill": _TRUE,
     }
-    dots = plots.dumbbells(known, ("no image", "with image"), colours, 6, y)
+    dots = plots.dumbbells(known, ("no image", "with image"), colours, y)
     return dots.properties(width=_WIDTH, height=plots.step(len(known)))
 
 

@@ -1,12 +1,12 @@
-"""The command ``harden options``: give items more options, so that guessing pays less."""
+"""The commands ``harden options`` and ``harden screenshot``: more options, and the whole question in one image."""
 
 from typing import Annotated
 
-from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.base import new_path, observer, open_bench, path_of
 from eyetest.commands.lazy import layout, pl
-from eyetest.commands.options import AnyPath, Bench, panel
+from eyetest.commands.options import AnyPath, Bench, Overwrite, panel
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, counted, heading
+from eyetest.errors import InputError, counted, heading, nearest, typed
 
 _MODELS = panel("Models that write and check options (otherwise rules)", 1)
 
@@ -59,7 +59,7 @@ def harden_options(
     if not 2 <= option_count <= MAX_CHOICES:
         raise InputError(f"{heading('option_count')}: found {option_count}, expected 2 to {MAX_CHOICES}")
     place = path_of(getattr(bench, "path", bench), "bench", "a benchmark, or the path of one")
-    folder = path_of(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
+    folder = new_path(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
     authors = authors_of(writer, checker, models, prompts)
     benchmark = open_bench(bench)
@@ -71,3 +71,55 @@ def harden_options(
     result, types = NewBenchmark(done.benchmark, line, facts, notes), {"outcome": pl.String, "items": pl.Int64}
     result.counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
     return result
+
+
+def harden_screenshot(
+    bench: Bench,
+    /,
+    *,
+    to: AnyPath,
+    look: str = "screen",
+    seed: int = 0,
+    read_back: str | None = None,
+    overwrite: Overwrite = False,
+) -> NewBenchmark:
+    """Put each item's whole question into one image, in many looks.
+
+    Items keep their ids, answer keys and texts. The factors of a look are tags, so that
+    eyetest measure accuracy --by look_font gives the scores of each level.
+
+    Args:
+        bench: A benchmark folder, or any file that eyetest can import.
+        to: Folder of the new benchmark.
+        look: screen, photo, or all for both, each for half of the items.
+        seed: Random seed; the same seed gives the same pixels.
+        read_back: Read each image with an OCR engine: tesseract, rapidocr, or the best installed one.
+        overwrite: Replace a benchmark that eyetest wrote before.
+
+    Examples:
+        $ eyetest harden screenshot mybench --look photo --to photos
+
+        >>> et.harden_screenshot("world/benchmark", to="world-screens", look="all").benchmark  # doctest: +SKIP
+        <Benchmark 'world': 60 items in world-screens>
+
+    """
+    from eyetest.harden.screenshot.style import LOOKS
+    from eyetest.harden.screenshot.taking import ScreenshotSettings, screenshot_notes, take_screenshots
+
+    if look not in (*LOOKS, "all"):
+        raise InputError(f'{heading("look")}: no look "{look}"; {nearest(look, (*LOOKS, "all"))}')
+    settings = ScreenshotSettings(look=look, seed=seed, read_back=read_back or "")  # type: ignore[arg-type]
+    benchmark = open_bench(bench)
+    title = f"screenshots of {benchmark.manifest.name}"
+    with observer().steps(title) as step:
+        done = take_screenshots(
+            benchmark,
+            new_path(to, "to"),
+            settings,
+            overwrite=overwrite,
+            progress=lambda drawn, total: step(f"{title}: {drawn:,} of {total:,}", drawn / total),
+        )
+    made, path = counted(len(done.benchmark), "screenshot"), done.benchmark.path
+    following = f"next: {typed('eyetest', 'run', path)} --condition screenshot --model SPEC --to RUN"
+    facts = {"to_review": [verdict.item for verdict in done.verdicts]}
+    return NewBenchmark(done.benchmark, f"{made} → {path}", facts, [*screenshot_notes(done), following])

@@ -9,9 +9,9 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, counted, heading, param, typed
-from eyetest.harden.options.dealing import families, judge
+from eyetest.harden.options.dealing import JUDGE, judge
 from eyetest.harden.options.growing import grow_options
-from eyetest.harden.options.record import OptionSettings, OptionsRecord
+from eyetest.harden.options.record import FOUND, OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others
@@ -62,9 +62,8 @@ def write_options(
 def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> OptionsRecord:
     """The record with the judge's accuracy before and after."""
     changed = {entry.item for entry in record.items if entry.outcome != "left alone"}
-    _, family = families(record.settings.seed)
     before, after = (
-        judge([item for item in benchmark if item.id in changed], family, record.settings.seed)
+        judge([item for item in benchmark if item.id in changed], JUDGE, record.settings.seed)
         for benchmark in (given, grown)
     )
     probes = {"probes_before": (before,) if before else (), "probes_after": (after,) if after else ()}
@@ -74,6 +73,12 @@ def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> Option
 def option_notes(done: HardenedOptions) -> Iterator[str]:
     """Notes for the user: authors of options, rejections, accuracy without images, items for people."""
     record = done.record
+    if found := record.outcomes.get(FOUND):
+        grown = sum(entry.outcome != "left alone" for entry in record.items)
+        yield (
+            f"grown {grown:,} of {len(record.items):,}; {found:,} keep their options because {FOUND}: "
+            "they need a writer model or people"
+        )
     if record.authors:
         yield "new options: " + ", ".join(f"{count:,} by {author}" for author, count in record.authors.items())
     if record.turned_down:

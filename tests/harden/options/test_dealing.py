@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.harden.options.dealing import Candidates, Family, deal, families, judge
+from eyetest.harden.options.dealing import Candidates, Family, deal, exchangeable, judge
 from eyetest.records import Item
 from eyetest.reform.distractors.answer_kinds import WrittenNumber
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, SetDrawer, ask_number
@@ -137,6 +137,27 @@ def test_the_judge_sees_what_is_there_and_nothing_else(family: Family) -> None:
     assert judge(items[:20], family, 0) is None
 
 
-def test_families_that_build_and_judge_are_two_and_change_places() -> None:
-    assert families(4) == ("trees", "kernel")
-    assert families(5) == ("kernel", "trees")
+def test_items_are_kept_such_that_what_shows_the_key_shows_it_no_more() -> None:
+    """The key is the largest of five in 3 of 5 items; neither that nor its opposite holds among those kept."""
+    chance = random.Random(5)
+    asked = []
+    for _ in range(400):
+        texts = [str(value) for value in sorted(chance.sample(range(1000, 9000), 5), reverse=True)]
+        at = 0 if chance.random() < 0.5 else chance.randrange(5)
+        asked.append(("How much is it?", [texts[at], *texts[:at], *texts[at + 1 :]]))
+    kept = [
+        texts
+        for (_, texts), is_kept in zip(asked, exchangeable(asked, np.random.default_rng(1)), strict=True)
+        if is_kept
+    ]
+    assert len(kept) > 100
+    assert 0.1 < np.mean([texts[0] == max(texts) for texts in kept]) < 0.3
+
+
+def test_items_without_cues_are_kept() -> None:
+    asked = [
+        (item.question, [choice.text for choice in sorted(item.choices, key=lambda choice: not choice.correct)])
+        for item in numeric_items(200, 6, 4)
+    ]
+    assert np.mean(exchangeable(asked, np.random.default_rng(2))) > 0.8
+    assert all(exchangeable(asked[:20], np.random.default_rng(2)))

@@ -17,7 +17,7 @@ from world_tests.world.solving import Scene, solve
 from eyetest.benchmarks import Benchmark
 from eyetest.harden.options.dealing import LEAST_ITEMS
 from eyetest.harden.options.growing import GrownOptions, grow_options
-from eyetest.harden.options.record import OPTIONS_STEP, OptionSettings
+from eyetest.harden.options.record import FOUND, OPTIONS_STEP, OptionSettings
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Choice, Item
@@ -37,11 +37,15 @@ def numeric(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, GrownO
 
 def test_golds_and_old_options_stay(numeric: tuple[Benchmark, GrownOptions]) -> None:
     given, grown = numeric
+    kept = {entry.item: entry for entry in grown.record.items}
     for before, after in zip(given, grown.benchmark, strict=True):
         assert before.id == after.id
         assert before.choices[before.gold[0]] in after.choices
         assert [choice.correct for choice in after.choices].count(True) == 1
         assert {choice.text for choice in before.choices} <= {choice.text for choice in after.choices}
+        if kept[after.id].reason == FOUND:
+            assert after == before
+            continue
         assert after.lineage[-1].step == OPTIONS_STEP
         assert len({choice.text for choice in after.choices}) == len(after.choices) == 10
         new = [choice for choice in after.choices if choice not in before.choices]
@@ -50,7 +54,8 @@ def test_golds_and_old_options_stay(numeric: tuple[Benchmark, GrownOptions]) -> 
 
 def test_ranks_and_positions_are_uniform(numeric: tuple[Benchmark, GrownOptions]) -> None:
     record = numeric[1].record
-    assert record.outcomes == {"grown": 180}
+    assert set(record.outcomes) <= {"grown", FOUND}
+    assert record.outcomes["grown"] > 130
     ranks = places(record, "rank")
     positions = places(record, "position")
     assert stats.chisquare(ranks).pvalue > 0.05
@@ -66,7 +71,6 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> No
     """With as many items as learners need: what they learn must not depend on hashes or threads."""
     given = bench(tmp_path / "given", numeric_items(LEAST_ITEMS, 4, 1))
     one, other = (grow_options(given, tmp_path / f"seed-{seed}", OptionSettings(seed=seed)) for seed in (3, 4))
-    assert (one.record.builder, other.record.builder) == ("kernel", "trees")
     assert one.benchmark.manifest.fingerprint != other.benchmark.manifest.fingerprint
     command = ("harden", "options", given.path, "--to", tmp_path / "again", "--seed", 3, "--skip-probes")
     program = "from eyetest.cli import main; main()"

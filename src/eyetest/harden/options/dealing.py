@@ -1,5 +1,5 @@
-"""Choose a batch's distractors from random sets, repeatedly making sets less likely whose key a learner predicts. The
-seed picks the family of learners that builds; the other, uninvolved, measures.
+"""Choose a batch's distractors from random sets, repeatedly making sets less likely whose key a learner predicts, and
+keep new options only where they are exchangeable with the key. Another family of learners, uninvolved, measures.
 """
 
 import math
@@ -30,8 +30,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Features = NDArray[np.float32]
 Family = Literal["linear", "trees", "kernel"]
+BUILDER: Family = "trees"  # chooses options and items
+JUDGE: Family = "kernel"  # has no part in that, and measures
 LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
 _FOLDS = 4
+_SPLITS = 2  # partitions into folds over which scores are averaged
 _NULL_DRAWS = 60
 _MOST_DIGITS = 18
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
@@ -42,11 +45,6 @@ _FAMILIES: dict[Family, Callable[[int, int], Any]] = {
         StandardScaler(), Nystroem(gamma=0.5 / width, n_components=300, random_state=seed), Ridge(30.0)
     ),
 }
-
-
-def families(seed: int) -> tuple[Family, Family]:
-    """The family of learners that builds, and the one that measures."""
-    return ("trees", "kernel") if seed % 2 == 0 else ("kernel", "trees")
 
 
 class Relations:
@@ -90,8 +88,11 @@ class Relations:
             yield (np.abs(apart - step) < 1e-9).astype(np.float64)
         yield (ratios < 0.06).astype(np.float64)
 
-    def features(self, rows: Ints, offered: Floats) -> Features:
-        """Sets × options × features; ``offered``: how often other items offer each text."""
+    def features(self, rows: Ints, offered: Floats, *, absolute: bool = False) -> Features:
+        """Sets × options × features; ``offered``: how often other items offer each text.
+
+        All are relative to the mean of the set; sizes, or with ``absolute`` all of them, are also given as they are.
+        """
         alone = np.concatenate([self._alone, np.log1p(offered)[:, None]], axis=1)[rows]
         pairs = self._pairs[rows[:, :, None], rows[:, None, :]]
         itself = np.arange(rows.shape[1])
@@ -99,9 +100,8 @@ class Relations:
         numbers = _among_numbers(self._numbers[rows])
         parts = [alone, pairs.mean(axis=2), pairs.max(axis=2), numbers]
         beside = np.concatenate(parts, axis=2, dtype=np.float32)
-        return np.concatenate(
-            [beside - beside.mean(axis=1, keepdims=True), alone[:, :, self._sizes]], 2, dtype=np.float32
-        )
+        as_is = beside if absolute else alone[:, :, self._sizes]
+        return np.concatenate([beside - beside.mean(axis=1, keepdims=True), as_is], 2, dtype=np.float32)
 
 
 def _one_digit_off(digits: Sequence[str]) -> Floats:
@@ -166,17 +166,11 @@ def judge(items: Sequence[Item], family: Family, seed: int) -> ProbeFigures | No
     if len(asked) < LEAST_ITEMS:
         return None
     rng = np.random.default_rng([seed, len(asked)])
-    offered: dict[str, int] = {}
+    given = _described([(item.question, [choice.text for choice in item.choices]) for item in asked])
+    targets = []
     for item in asked:
-        for choice in item.choices:
-            offered[choice.text] = offered.get(choice.text, 0) + 1
-    given, targets = [], []
-    for item in asked:
-        texts = [choice.text for choice in item.choices]
-        elsewhere = np.array([offered[text] - 1 for text in texts], np.float64)
-        given.append(Relations(item.question, texts).features(np.arange(len(texts))[None], elsewhere)[0])
-        keys = np.concatenate([item.gold, rng.integers(len(texts), size=_NULL_DRAWS)])
-        targets.append((np.arange(len(texts))[:, None] == keys).astype(np.float64))
+        keys = np.concatenate([item.gold, rng.integers(len(item.choices), size=_NULL_DRAWS)])
+        targets.append((np.arange(len(item.choices))[:, None] == keys).astype(np.float64))
     learner = CrossFitted(given, family, rng)
     learner.learn(targets)
     tops = [scores >= scores.max(axis=0) - 1e-9 for scores in learner.scores(given)]
@@ -188,6 +182,38 @@ def judge(items: Sequence[Item], family: Family, seed: int) -> ProbeFigures | No
         learner=family, n=len(asked), accuracy=float(hits[0]), chance=chance,
         null_mean=float(null.mean()), null_sd=float(null.std(ddof=1)), p=p,
     )  # fmt: skip
+
+
+def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
+    """Which items (question and options, the key first) are kept such that the options of those are exchangeable.
+
+    Rejection sampling: an item is kept with odds of 1 over the share that a cross-fitted learner gives its key, and
+    certainly if no option has a smaller one. Keeping items whose key is not guessed would instead make
+    the guess wrong, and the key likelier among the others.
+    """
+    if len(asked) < LEAST_ITEMS:
+        return [True] * len(asked)
+    given = _described(asked)
+    partitions = []
+    for _ in range(_SPLITS):
+        learner = CrossFitted(given, BUILDER, rng)
+        learner.learn([np.eye(1, len(rows)).T for rows in given])
+        partitions.append(learner.scores(given))
+    scores = [np.mean(own, axis=0)[:, 0] for own in zip(*partitions, strict=True)]
+    fit = [np.mean([_log_shares(own, by)[0] for own in scores]) for by in _CERTAINTIES]
+    shares = [np.exp(_log_shares(own, _CERTAINTIES[int(np.argmax(fit))])) for own in scores]
+    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
+
+
+def _described(asked: Sequence[tuple[str, Sequence[str]]]) -> list[Features]:
+    """Options × features of each item, with how often other items offer the same text."""
+    offered = Counter(text for _, texts in asked for text in texts)
+    return [
+        Relations(question, texts).features(
+            np.arange(len(texts))[None], np.array([offered[text] - 1.0 for text in texts]), absolute=True
+        )[0]
+        for question, texts in asked
+    ]
 
 
 _SETS = 48
@@ -221,7 +247,7 @@ class Candidates(msgspec.Struct, frozen=True, kw_only=True):
         return 1 + len(self.present) + self.need
 
 
-def deal(tables: Sequence[Candidates], chance: random.Random, family: Family = "trees") -> list[list[int]]:
+def deal(tables: Sequence[Candidates], chance: random.Random, family: Family = BUILDER) -> list[list[int]]:
     """Choose, for each item, the positions of the candidates that it is given."""
     rng = np.random.default_rng(chance.getrandbits(64))
     offers = _Offers(tables)
@@ -270,17 +296,17 @@ def _unlearn(hands: Sequence[_Hand], offers: "_Offers", family: Family, rng: np.
     learner.learn([np.eye(1, len(rows)).T for rows in given])
     flat = learner.scores([features.reshape(-1, features.shape[2]) for features in drawn])
     scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
-    fit = [np.mean([_log_share(own[hand.taken], by) for hand, own in zip(hands, scores, strict=True)])
+    fit = [np.mean([_log_shares(own[hand.taken], by)[0] for hand, own in zip(hands, scores, strict=True)])
            for by in _CERTAINTIES]  # fmt: skip
     certainty = _CERTAINTIES[int(np.argmax(fit))]
     for hand, own in zip(hands, scores, strict=True):
-        hand.logits -= _log_share(own, certainty)
+        hand.logits -= _log_shares(own, certainty)[:, 0]
 
 
-def _log_share(scores: Floats, certainty: float) -> Floats:
-    """Log probability that scores give the first option."""
+def _log_shares(scores: Floats, certainty: float) -> Floats:
+    """Log probabilities that scores give to the options of each set, along the last axis."""
     scaled = certainty * (scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(scaled[..., 0] - np.log(np.exp(scaled).sum(axis=-1)))
+    return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=-1, keepdims=True)))
 
 
 class _Offers:

@@ -7,15 +7,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from scipy import stats
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import write_items
 from eyetest.errors import InputError, heading
-from eyetest.harden.options.dealing import Candidates, deal, families
+from eyetest.harden.options.dealing import BUILDER, Candidates, deal, exchangeable
 from eyetest.harden.options.guards import Guard, same_option, sort_item
-from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, LeftAlone, OptionSettings, OptionsRecord, PoolRisk
-from eyetest.harden.options.writers import SCENES, WRITERS, Cases, SameType, measure_risk, read_written
+from eyetest.harden.options.record import (
+    FOUND,
+    OPTIONS_STEP,
+    GrownItem,
+    LeftAlone,
+    OptionSettings,
+    OptionsRecord,
+    PoolRisk,
+)
+from eyetest.harden.options.writers import SCENES, WRITERS, Cases, Numbers, SameType, measure_risk, read_written
 from eyetest.probes.option_order import closing_options
 from eyetest.records import Choice, Item, Lineage, OptionProvenance, Verdict
 from eyetest.records.tables import USUAL_PROMPTS
@@ -88,6 +97,7 @@ def grow_options(
     if authors is not None:
         _have_written(batch, authors)
     dealt = _dealt(batch)
+    _abstain(batch, dealt)
     cases = {case.item.id: case for case in batch.known.cases}
     place = _positions(batch.chance("order"))
     made: list[tuple[Item, GrownItem]] = []
@@ -109,7 +119,7 @@ def grow_options(
         fingerprint=benchmark.manifest.fingerprint,
         grown=grown.manifest.fingerprint,
         settings=settings,
-        builder=families(settings.seed)[0],
+        builder=BUILDER,
         writer=authors.writer if authors else "",
         checker=authors.checker if authors else "",
         prompts=authors.prompts.roles if authors else USUAL_PROMPTS,
@@ -193,11 +203,25 @@ def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
         )
         for case, offered, group, first in zip(cases, proposals, groups, sure, strict=True)
     ]
-    dealt = deal(tables, batch.chance("deal"), families(batch.settings.seed)[0])
+    dealt = deal(tables, batch.chance("deal"))
     return {
         case.item.id: [*offered[:first], *(offered[first + index] for index in indices)]
         for case, offered, indices, first in zip(cases, proposals, dealt, sure, strict=True)
     }
+
+
+def _abstain(batch: _Batch, dealt: Mapping[str, Sequence[Proposal]]) -> None:
+    """Leave alone those items with numbers by rule whose gold learners would find too often among them."""
+    by_rule = [
+        case
+        for case in batch.known.cases
+        if any(own.provenance.author == Numbers.name for own in dealt[case.item.id])
+    ]
+    sets = [(case.item.question, [*case.options, *(own.text for own in dealt[case.item.id])]) for case in by_rule]
+    rng = np.random.default_rng(batch.chance("abstain").getrandbits(64))
+    kept = exchangeable(sets, rng)
+    found = (case.item.id for case, is_kept in zip(by_rule, kept, strict=True) if not is_kept)
+    batch.left_alone.update(dict.fromkeys(found, FOUND))
 
 
 def _group(case: Case, batch: _Batch) -> str:

@@ -24,7 +24,10 @@ LeftAlone = Literal[
     "an open question",
     "an open question with too few distractors",
     "nothing to offer",
+    "learners find the gold among numbers by rule",
 ]
+
+FOUND: LeftAlone = "learners find the gold among numbers by rule"
 
 
 class OptionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

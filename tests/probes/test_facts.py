@@ -55,6 +55,12 @@ def test_malformed_items_by_kind() -> None:
     assert set(findings) == set().union(*(kinds for _, kinds in cases))
 
 
+def test_a_benchmark_without_keys_is_not_broken() -> None:
+    keyless = [item(name, "cat", "dog", gold=None, images=(IMAGE,)) for name in "ab"]
+    assert found(keyless, "malformed")["missing-gold"].severity == "note"
+    assert found([*keyless, item("c", "cat", "dog")], "malformed")["missing-gold"].severity == "bad"
+
+
 def test_images_that_show_nothing() -> None:
     blank, broken = (STORE.put(data) for data in (png("grey", (50, 50)), png("blue", (60, 60))))
     STORE.path(broken).write_bytes(STORE.path(broken).read_bytes()[:40])

@@ -76,7 +76,8 @@ def _malformed(subject: Subject) -> Iterator[Finding]:
     items = subject.items
     for kind, severity, verdict, find, what, detail in (*_DEFECTS, *_IMAGE_DEFECTS * subject.shows_images):
         seen = {item.id: evidence for item in items if (evidence := find(item))}
-        yield from _findings(kind, severity, verdict, seen, what, detail)
+        held_back = kind == "missing-gold" and len(seen) == len(items)  # open tasks, or keys of a hidden test set
+        yield from _findings(kind, "note" if held_back else severity, verdict, seen, what, detail)
     if subject.shows_images:
         if 0.5 <= sum(bool(item.images) for item in items) / len(items) < 1:
             bare = {item.id: "no image" for item in items if not item.images and not _absent_image(item)}

@@ -58,9 +58,9 @@ def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp
     assert 'did you mean "docvqa"?' in eyetest("reform", "docvqaa").refused()
     own = tmp_path / "own.yaml"
     own.write_text("{name: x, dimension: CG, task: t, reader: tabel, reformer: text}")
-    assert 'did you mean "table"?' in eyetest("reform", "check", own).refused()
+    assert 'did you mean "table"?' in eyetest("reform", own).refused()
     own.write_text("{name: x, dimension: CG, task: t, reader: funsd, reformer: text, settings: {metrik: words}}")
-    assert 'did you mean "metric"?' in eyetest("reform", "check", own).refused()
+    assert 'did you mean "metric"?' in eyetest("reform", own).refused()
 
 
 def test_a_dataset_like_another_says_only_what_differs(eyetest: Eyetest, tmp_path: Path) -> None:
@@ -70,4 +70,4 @@ def test_a_dataset_like_another_says_only_what_differs(eyetest: Eyetest, tmp_pat
     assert (dataset.name, dataset.read, dataset.task) == ("pages", like.read, like.task)
     assert dataset.settings == like.settings | {"question": "On this page: {question}"}
     own.write_text("{name: pages, like: docvqaa}")
-    assert 'did you mean "docvqa"?' in eyetest("reform", "check", own).refused()
+    assert 'did you mean "docvqa"?' in eyetest("reform", own).refused()

@@ -26,6 +26,7 @@ from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_tabl
 from eyetest.runs.stored import (
     answers_frame,
     one_line_if_damaged,
+    plan_rows,
     plan_table,
     responses_frame,
     scan_table,
@@ -181,7 +182,7 @@ class Plans(Subject):
         run = folder / "r"
         with one_line_if_damaged(run):
             rows = answers_frame(run).collect().height
-        return plan_table(run).to_pylist(), rows
+        return plan_table(run).to_pylist(), len(list(plan_rows(plan_table(run)))), rows
 
 
 class Scores(Subject):

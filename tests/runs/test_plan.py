@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import msgspec
 import pyarrow.parquet as pq
 import pytest
 
 from eyetest.records import Asked, Planned, columns
-from eyetest.runs.stored import PLAN, PlanWriter, plan_table
+from eyetest.runs.stored import PLAN, PlanWriter, plan_rows, plan_table
 
 
 def write(folder: Path, *rows: tuple[Asked, str]) -> None:
@@ -22,8 +21,7 @@ def asked(item: str, **values: object) -> Asked:
 
 
 def requests(folder: Path) -> dict[tuple[str, str, int], str]:
-    rows = plan_table(folder).to_pylist()
-    return {(row["item"], row["modality"], row["sample"]): row["request"] for row in rows}
+    return {(row.item, row.modality, row.sample): row.request for row in plan_rows(plan_table(folder))}
 
 
 def fail(folder: Path) -> None:
@@ -45,8 +43,12 @@ def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     )
     second = Asked(item="1", model="", method="likelihood", sample=9)
     write(tmp_path, (first, "aa"), (second, "bb"))
-    expected = [msgspec.structs.asdict(row) | {"request": name} for row, name in ((first, "aa"), (second, "bb"))]
-    assert plan_table(tmp_path).to_pylist() == expected
+    rows = list(plan_rows(plan_table(tmp_path)))
+    names = columns(Asked)
+    assert [[getattr(row, name) for name in names] for row in rows] == [
+        [getattr(row, name) for name in names] for row in (first, second)
+    ]
+    assert [row.request for row in rows] == ["aa", "bb"]
 
 
 def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:

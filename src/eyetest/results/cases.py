@@ -9,10 +9,10 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.prompts.sets import remember
-from eyetest.records import Asked, Item, Prompt, Response
+from eyetest.records import Asked, Item, Planned, Prompt, Response, columns
 from eyetest.running.planning import Dialogues
 from eyetest.runs import Run
-from eyetest.runs.stored import PLAN, one_line_if_damaged, plan_frame
+from eyetest.runs.stored import PLAN, one_line_if_damaged, scan_table
 from eyetest.scoring import Scored, Scorer, quoted
 
 Responses = Callable[[str], Response | None]  # the response to a request, if any
@@ -29,9 +29,11 @@ class ItemCase(NamedTuple):
 
 def planned_calls(run: Run, items: Sequence[str]) -> pl.DataFrame:
     """The rows of a run's plan about some items."""
+    if not (run.path / PLAN).exists():
+        return pl.DataFrame(schema=dict.fromkeys(columns(Planned), pl.String))
     named = pl.col("item").is_in(pl.Series(items, dtype=pl.String).implode())
     with one_line_if_damaged(run.path / PLAN):
-        return plan_frame(run.path).filter(named).with_columns(pl.col(pl.Categorical).cast(pl.String)).collect()
+        return scan_table(run.path / PLAN).filter(named).collect()
 
 
 def item_cases(

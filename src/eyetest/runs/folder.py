@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
-from eyetest.records import RUN_VERSION, Answer, ModelEntry, Planned, RunBenchmark, RunManifest, RunStep, columns
+from eyetest.records import RUN_VERSION, Answer, ModelEntry, RunBenchmark, RunManifest, RunStep, columns
 from eyetest.runs.answer_values import assemble, typed
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
 from eyetest.runs.stored import (
@@ -28,7 +28,9 @@ from eyetest.runs.stored import (
     counting_responses,
     one_line_if_damaged,
     plan_frame,
+    plan_rows,
     plan_table,
+    plan_tables,
     responses_table,
     stored_errors,
     stored_health,
@@ -88,11 +90,10 @@ class Run:
         """The requests of imported answers, by the key of their `Asked`."""
         if all(step.what == "ask" for step in self.manifest.steps):
             return {}
-        brought = counting_responses(self.path, ("request", "finish")).filter(pl.col("finish") == RECORDED)
-        plan = plan_frame(self.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
-        with one_line_if_damaged(self.path):
-            rows = plan.join(brought, on="request", how="semi").collect().iter_rows(named=True)
-        return {(planned := Planned(**row)).key: planned.request for row in rows}
+        stored = counting_responses(self.path, ("request", "finish"))
+        brought = set(stored.filter(pl.col("finish") == RECORDED).collect()["request"])
+        plans = (row for plan in plan_tables(self.path) for row in plan_rows(plan))
+        return {row.key: row.request for row in plans if row.request in brought}
 
     @cached_property
     def health(self) -> StoredHealth:

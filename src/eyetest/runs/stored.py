@@ -29,7 +29,7 @@ from eyetest.runs.journal import (
 )
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum, has_checksum, inside
-from eyetest.tabular.record_files import damage_in_one_line, from_columns, schema, write_parquet
+from eyetest.tabular.record_files import damage_in_one_line, from_columns, read_row_groups, schema, write_parquet
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
@@ -114,13 +114,19 @@ def write_part(folder: Path, responses: pl.DataFrame, writer: str = "") -> Path:
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
-    with _with_repair(), damage_in_one_line(folder / PLAN), one_line_if_damaged(folder / PLAN):
-        return _plan(folder).collect().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA)
+    return pa.concat_tables([from_columns([()] * len(_SCHEMA), _SCHEMA), *plan_tables(folder)])
 
 
-def _plan(folder: Path) -> pl.LazyFrame:
+def plan_tables(folder: Path) -> Iterator[pa.Table]:
+    """The plan in pieces, one in memory at a time."""
     path = folder / PLAN
-    return scan_table(path).select(_SCHEMA.names) if path.exists() else _frame(_SCHEMA.empty_table())
+    return _read(path) if path.exists() else iter(())
+
+
+def _read(path: Path) -> Iterator[pa.Table]:
+    with _with_repair():
+        inside(path, path.parent)
+        yield from read_row_groups(path, _SCHEMA, None, _refuse_damaged)
 
 
 @contextmanager
@@ -130,6 +136,19 @@ def _with_repair() -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
+
+
+def _refuse_damaged(table: pa.Table) -> None:
+    requests = pl.Series(table.column("request"))
+    if requests.null_count() or not requests.str.contains("^([0-9a-f]{2})*$").all():
+        raise ValueError("it has rows that lead to no request")
+
+
+def plan_rows(plan: pa.Table) -> Iterator[Planned]:
+    """A plan, or a part of it, row by row."""
+    for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        for row in batch.to_pylist():
+            yield Planned(**row)
 
 
 def scan_table(path: Path) -> pl.LazyFrame:
@@ -318,7 +337,9 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
 def plan_frame(folder: Path) -> pl.LazyFrame:
     """The plan, lazily."""
-    return _plan(folder).with_columns(pl.col(_FEW).cast(pl.Categorical))
+    path = folder / PLAN
+    plan = scan_table(path) if path.exists() else _frame(plan_table(folder))
+    return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
 def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFrame:

@@ -397,14 +397,12 @@ class LocalStore:
         return None
 
     def sweep(self, target: Path) -> None:
-        """Remove what killed writers left beside a target, of it or of another: siblings that are not locked."""
+        """Remove what killed writers of the same target left: siblings that are not locked."""
         for sibling in target.parent.iterdir():
-            if sibling.name.startswith(".") and ".partial-" in sibling.name:
+            if sibling.name.startswith(_prefix(target)):
                 with suppress(OSError):
                     file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
                     is_left = _lock(file)
-                    if is_left and os.name != "nt":  # locked, so that a writer who has just made it makes another
-                        shutil.rmtree(sibling, ignore_errors=True)
                     os.close(file)  # Windows removes no open file
                     if is_left:
                         shutil.rmtree(sibling, ignore_errors=True)
@@ -460,13 +458,17 @@ def _sibling(target: Path) -> Iterator[Path]:
 
 def _make_locked(target: Path) -> tuple[Path, int]:
     while True:
-        sibling = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+        sibling = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         with suppress(FileNotFoundError):
             file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
             _lock(file, wait=True)
             if (sibling / _LOCK).exists():  # it was not swept between its making and its locking
                 return sibling, file
             os.close(file)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.partial-"
 
 
 def _first_line(file: int) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
@@ -286,6 +286,21 @@ def read_parquet(path: Path) -> pa.Table:
     proven = has_checksum(path)
     with damage_in_one_line(path), open_bounded(path, trusted=proven) as file:
         return file.table()
+
+
+def read_row_groups(
+    path: Path, fields: pa.Schema, columns_: Sequence[str] | None, check: Callable[[pa.Table], None]
+) -> Iterator[pa.Table]:
+    """The row groups of a Parquet file of eyetest with these fields; ``check`` tests those without a checksum."""
+    proven = has_checksum(path)
+    with damage_in_one_line(path), open_bounded(path, trusted=proven) as file:
+        if not file.schema.equals(fields):
+            raise ValueError("its columns are others than it should have")
+        for group in range(file.metadata.num_row_groups):
+            table = file.table(columns_, group)
+            if not proven:
+                check(table)
+            yield table
 
 
 @contextmanager

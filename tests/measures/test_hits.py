@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.records import ModelEntry
 from tests.measures.tables import grid, measure, results
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "A", "position": 0} for i in range(4)]
@@ -34,8 +35,20 @@ def test_only_answers_without_the_image_are_hits_and_a_test_more_than_half_right
     ]
     table = measure("no-image-hits", results(samples, ITEMS)).table
     assert table["items"].to_list() == [1, 1]
-    by_item = measure("no-image-hits", results(samples, ITEMS), over="items").table
-    assert by_item.rows() == [("bench", "0", 1, 1), ("bench", "1", 0, 1)]
+
+
+def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
+    models = {name: ModelEntry(spec="scripted:a", base="text") for name in ("a", "b", "c")}
+    found = grid(
+        {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, modality="no-image"
+    )
+    measured = measure("no-image-hits", Results(found.scores, found.items, models), over="items")
+    reported = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
+    assert reported == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
+    assert measured.notes == ("1 item of 3 leaked to more than half of the pairs",)
+    alone = measure("no-image-hits", found, over="items")
+    assert alone.table.columns == ["benchmark", "item", "hits", "asked"]
+    assert alone.notes[0].startswith("leaks: not measured (no model and its language model")
 
 
 def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
@@ -76,6 +89,21 @@ def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
     measured = measure("no-image-hits", found)
     assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
     assert "the higher score counts, no-image-guess 1" in measured.notes[0]
+
+
+def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
+    """Told to guess, the language model has the second item as well; silent, it would have seemed to leak."""
+    rows = {("a", "no-image-guess"): [1, 1], ("text", "no-image"): [0, 0], ("text", "no-image-guess"): [0, 1]}
+    parts = [
+        grid({model: [float(s) for s in scores]}, modality=modality) for (model, modality), scores in rows.items()
+    ]
+    models = {"a": ModelEntry(spec="scripted:a", base="text")}
+    table = measure(
+        "no-image-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models), over="items"
+    ).table
+    assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
+    silent = Results(pl.concat([parts[0].scores, parts[1].scores]), parts[0].items, models)
+    assert measure("no-image-hits", silent, over="items").table["leak_hits"].sum() == 2
 
 
 def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:

@@ -49,10 +49,15 @@ def read_judgements(file: Path) -> list[Judgement]:
     """Every judgement; an unknown word is refused."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = [Judgement(**row) for row in csv.DictReader(lines)]
+    checked_words(rows, file)
+    return rows
+
+
+def checked_words(rows: Iterable[Judgement], source: Path) -> None:
+    """Refuse unknown words."""
     for row in rows:
         if row.judgement not in (*FLAWED, *SOUND, UNKNOWN) or row.drawn not in DRAWN:
-            raise ValueError(f"{file}: {row.item}: {row.drawn}, {row.judgement}")
-    return rows
+            raise ValueError(f"{source}: {row.benchmark}: {row.item}: {row.drawn}, {row.judgement}")
 
 
 def checked(rows: Iterable[Judgement]) -> Checked:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import eyetest as et
 from eyetest.records import Item, letter
 from tools.gallery.__main__ import GALLERY, JUDGED, ROOT, fill
-from tools.gallery.judgements import CONTROL, FINDING, Judgement, read_judgements
+from tools.gallery.judgements import CONTROL, FINDING, UNKNOWN, Judgement, checked_words, read_judgements
 from tools.gallery.manifest import asked, read_manifest
 from tools.gallery.measuring import import_items
 
@@ -27,7 +27,6 @@ DRAWN = 20
 PAIRS = {
     "contradicting-golds",
     "duplicate-items",
-    "near-duplicate-questions",
     "near-identical-images",
     "questions-across-splits",
     "repeats-on-copied-images",
@@ -72,7 +71,7 @@ class Draw(NamedTuple):
 
 
 def draws(audit: dict[str, Any], items: dict[str, Item], seed: int) -> list[Draw]:
-    """Findings of all kinds in turn, and a control for each, which no finding names, in random order."""
+    """Findings of all kinds in turn, and a control for each, which none of these kinds names, in random order."""
     chance = random.Random(seed)
     alarms = [
         f for f in audit["findings"] if f["severity"] in ("bad", "suspect") and f["kind"] in PAIRS | CUES | DEFECTS
@@ -103,9 +102,11 @@ def _control(draw: Draw, others: list[Item], items: dict[str, Item], chance: ran
     first = chance.choice(fitting)
     if draw.kind not in PAIRS:
         return Draw(draw.kind, (first.id,), CONTROL)
-    images = {image.sha256 for image in first.images if draw.question == "pair"}
-    near = [i for i in fitting if i is not first and images & {image.sha256 for image in i.images}]
-    near = near or sorted((i for i in fitting if i is not first), key=lambda i: -_shared_words(i, first))[:3]
+    images = {image.sha256 for image in first.images}
+    sharing = [i for i in fitting if i is not first and images & {image.sha256 for image in i.images}]
+    others = [i for i in fitting if i is not first and i not in sharing]
+    near = sharing if draw.question == "pair" else []
+    near = near or sorted(others, key=lambda i: -_shared_words(i, first))[:3]
     return Draw(draw.kind, (first.id, chance.choice(near).id), CONTROL)
 
 
@@ -178,9 +179,10 @@ def take(sheets: Path, file: Path) -> None:
         with words.open(encoding="utf-8", newline="") as lines:
             for line in csv.DictReader(lines):
                 draw, word = drawn[int(line["n"])], line["word"].strip()
-                if draw.question == "cue":
-                    word = "found" if word in keys[int(line["n"])] else "not found"
+                if draw.question == "cue" and word != UNKNOWN:
+                    word = "found" if word.upper() in keys[int(line["n"])] else "not found"
                 new.append(Judgement(words.stem, draw.kind, " + ".join(draw.ids), draw.drawn, line["seen"], word))
+    checked_words(new, sheets)
     replaced = {(row.benchmark, row.kind) for row in new}
     kept = [row for row in read_judgements(file) if (row.benchmark, row.kind) not in replaced]
     with file.open("w", encoding="utf-8", newline="") as lines:

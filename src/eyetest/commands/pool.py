@@ -24,9 +24,9 @@ def pool(
     """Make one benchmark of several, which every other command takes like any other.
 
     Ids begin with the source (mmstar/12), the tag benchmark names it, and the answer key, metric and licence of each
-    source are kept. Answers of runs on a source count for the pool: refine --answers, score --bench and merge --bench
-    take them. Items with the same words on the same images as in an earlier source are counted and listed in
-    DIR/repeats.csv; eyetest audit DIR also finds nearly the same words and copies of images in other bytes.
+    source are kept. Answers of runs on a source count for the pool: refine --answers and score --bench take them.
+    Items with the same words on the same images as in an earlier source are counted and listed in DIR/repeats.csv;
+    eyetest audit DIR also finds copies of images in other bytes.
 
     Args:
         benches: Benchmark folders, or any files that eyetest can import; NAME=PATH names the source otherwise.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.base import new_path, observer, open_bench, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Words
 from eyetest.commands.results import Result, estimates
@@ -62,7 +62,7 @@ def similar(
     from eyetest.similarity.search import nearest_pairs
     from eyetest.store import refuse_to_lose
 
-    file = None if page is None else path_of(page, "page")
+    file = None if page is None else new_path(page, "page")
     if file:
         refuse_to_lose(file, overwrite=overwrite, ours=None)
     if count < 1:

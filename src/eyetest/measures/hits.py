@@ -1,5 +1,5 @@
-"""Hits: which items are answered without the image, by how many models (MMStar). A model is one inspector: of several
-ways of asking the highest score counts.
+"""Hits: which items are answered, by how many models: without the image (MMStar), beyond the language model, by
+panels of a size. A model is one inspector: of several ways of asking the highest score counts.
 """
 
 from collections import Counter
@@ -54,21 +54,21 @@ def _rank(way: str) -> tuple[int, str]:
 
 @measure(
     "no-image-hits",
-    "items by how many inspectors answer them without the image, and by chance alone",
-    {"over": ("", "items: one row an item")},
+    "items by how many inspectors answer them without the image, and by chance alone; by item also leaks",
+    {"over": ("", "items: one row an item, with models whose language model misses it")},
 )
 def no_image_hits(results: Results, settings: Settings) -> Measured:
     """One row a number of hits, benchmark and tag value; ``at_least`` is the share of items with so many or more,
-    beside the same if every inspector guessed (``by_chance``). With ``over=items`` one row an item, most hits first.
+    beside the same if every inspector guessed (``by_chance``). With ``over=items`` one row an item, leaks first.
     """
-    items, notes = _hits(answered(results, "no-image-hits"), results, settings.by)
+    every = answered(results, "no-image-hits")
+    items, notes = _hits(every, results, settings.by)
     if (over := settings.own["over"]) not in ("", "items"):
         raise InputError(f"over: found {short(over)}, expected items")
     if over:
         if settings.by:
             raise NotMeasurable(f"no-image-hits: rows are items already; leave out {param('by')}")
-        table = items.select("benchmark", "item", "hits", "asked").sort("item", "benchmark")
-        return Measured(table.sort("hits", descending=True, maintain_order=True), notes)
+        return _by_item(items, every, results, notes)
     rows: list[dict[str, Any]] = []
     for key, part in split(items, ["benchmark", *results.by_tags(settings.by)]):
         hits, clusters = (part.get_column(name).to_numpy() for name in ("hits", "cluster"))
@@ -80,6 +80,39 @@ def no_image_hits(results: Results, settings: Settings) -> Measured:
             rest = None if chance is None else sum(filter(None, by_chance[number:]))
             rows.append(row | {"at_least_by_chance": rest})
     return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
+
+
+def _by_item(items: pl.DataFrame, every: pl.DataFrame, results: Results, notes: tuple[str, ...]) -> Measured:
+    """Hits of each item, and of the models that have a language model, those that answer what that one does not."""
+    bases = [(name, entry.base) for name, entry in results.models.items() if entry.base]
+    strict, _ = strictest_answers(every, _HOW)
+    pairs = strict.join(pl.DataFrame(bases, schema={"model": pl.String, "base": pl.String}, orient="row"), on="model")
+    same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "modality"))
+    other = pairs.join(same, on=("benchmark", "model", *_HOW), how="anti").join(
+        _as_base(strict).drop("modality"), on=("benchmark", "item", "base", *_HOW)
+    )
+    leaks = (
+        strictest_answers(pl.concat([same, other]))[0]
+        .group_by("benchmark", "item")
+        .agg((pl.col("right") > pl.col("base_right")).sum().alias("leak_hits"), pl.len().alias("pairs"))
+        .with_columns((pl.col("leak_hits") / pl.col("pairs")).alias("leak_share"))
+    )
+    table = items.select("benchmark", "item", "hits", "asked").join(leaks, on=("benchmark", "item"), how="left")
+    order = ("leak_share", "leak_hits", "hits", "item", "benchmark")
+    table = table.sort(order, descending=[True, True, True, False, False], nulls_last=True)
+    if leaks.is_empty():
+        unknown = "leaks: not measured (no model and its language model, base: in models.yaml, both answered)"
+        return Measured(table.drop(leaks.columns[2:]), (unknown, *notes))
+    most = leaks.filter(pl.col("leak_share") > 0.5).height
+    return Measured(
+        table, (f"{counted(most, 'item')} of {len(leaks):,} leaked to more than half of the pairs", *notes)
+    )
+
+
+def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
+    """Answers of a language model, to be joined to the model built on it."""
+    named = (pl.col("model").alias("base"), pl.col("right").alias("base_right"))
+    return answered.select("benchmark", "item", *_HOW, "modality", *named)
 
 
 def answered(results: Results, name: str) -> pl.DataFrame:
@@ -101,9 +134,9 @@ def answered(results: Results, name: str) -> pl.DataFrame:
     return scores.with_columns(mostly(pl.col("hits"), pl.col("tests")).alias("right"), way)
 
 
-def strictest_answers(every: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Make a model one inspector: of several ways of asking the strictest counts."""
-    keys = ["benchmark", "model"]
+def strictest_answers(every: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Make a model one inspector: of several ways of asking the strictest counts, separately by ``apart``."""
+    keys = ["benchmark", "model", *apart]
     taken = _strictest_ways(every, keys)
     kept = every.join(taken, on=[*keys, "way"], how="semi")
     several = every.filter(pl.col("way").n_unique().over(keys) > 1)

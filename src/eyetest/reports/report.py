@@ -101,14 +101,6 @@ class Material:
         kept = self.results.scores.join(first.lazy(), on=("benchmark", *PROTOCOL), how="semi")
         return replace(self.results, scores=kept)
 
-    def under_usual(self, table: pl.DataFrame, but: str = "") -> pl.DataFrame:
-        """The rows of a table over all answers that are of the usual protocols, but for one axis that may differ."""
-        axes = [axis for axis in PROTOCOL if axis in table.columns and axis != but]
-        if not axes:
-            return table
-        usual = self.usual.scores.select(pl.col(axes).cast(pl.String)).unique().collect()
-        return table.join(usual, on=axes, how="semi", maintain_order="left")
-
     @cached_property
     def usual_and_blind(self) -> Results:
         """The usual scores, and all scores without the image: what a gain is computed from."""

@@ -107,7 +107,7 @@ def _reworded(made: Draft, phrasing: int, way: int, rng: Random) -> str:
 
 
 def restyled(made: Draft) -> Array:
-    """The image of a draft by another hand: other paper, paler, smaller on grey, encoded as a JPEG."""
+    """The image of a draft in another style: other paper, paler, smaller on grey, encoded as a JPEG."""
     rng = Random(f"contamination/{declare.SEED}/bridge/{made.seed}/{made.gold}")
     scene = made.scene | {"paper": rng.randrange(8), "specks": rng.randrange(10**6)}
     image = ImageEnhance.Contrast(render(msgspec.structs.replace(made, scene=scene), SIDE)).enhance(0.8)

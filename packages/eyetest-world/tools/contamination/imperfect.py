@@ -31,7 +31,7 @@ _LEVELS = (0.01, 0.05)
 
 
 def store(folder: Path, to: Path) -> None:
-    """Write how strongly each model holds each key, and what it chooses on images in another style."""
+    """Write the log-odds that each model gives each key, and what it chooses on images in another style."""
     families, twins = declare.families(), bridge.stored(to / "bridge.json.gz")
     count = len(families)
     stored = {trunk: np.load(folder / f"{trunk}.npz") for trunk in declare.TRUNKS}

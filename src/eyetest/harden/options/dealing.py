@@ -187,9 +187,9 @@ def judge(items: Sequence[Item], family: Family, seed: int) -> ProbeFigures | No
 def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
     """Which items (question and options, the key first) are kept such that the options of those are exchangeable.
 
-    Rejection sampling: an item is kept with odds of 1 over the share that a cross-fitted learner gives its key, and
-    certainly if no option has a smaller one. Keeping items whose key is not guessed would instead make
-    the guess wrong, and the key likelier among the others.
+    Rejection sampling: the probability of keeping an item is the smallest share that a cross-fitted learner gives any
+    of its options over the share of its key. Keeping items whose key is not guessed would instead make the guess
+    wrong, and the key likelier among the others.
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
@@ -217,7 +217,7 @@ def _described(asked: Sequence[tuple[str, Sequence[str]]]) -> list[Features]:
 
 
 _SETS = 48
-_LINEAR_ROUNDS, _ROUNDS = 10, 3  # how often a linear learner, then one of the seed's family, looks for remaining cues
+_LINEAR_ROUNDS, _ROUNDS = 10, 3  # how often a linear learner, then trees, look for remaining cues
 # Factors from which the one is chosen that turns a learner's scores into probabilities best
 _CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])
 _SHRUNK = 6.0  # offers of a text after which its observed rate of being right weighs as much as the expected rate

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio trackers harnesses lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm trackers harnesses lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -81,7 +81,7 @@ peers: .venv-peers/installed
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# For the tests of toy_training, which trains the toy models, and of checkpoints; they are skipped without it.
+# For the tests of checkpoints and of training loops; they are skipped without it.
 torch: $(VENV)/dev.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision==0.28.0 transformers==5.22.2 \
@@ -109,14 +109,6 @@ harnesses: .venv-harnesses/installed
 	git clone --quiet $(VLMEVALKIT) .venv-harnesses/vlmevalkit
 	git -C .venv-harnesses/vlmevalkit checkout --quiet e8e78f05f3080fe28154f2130321f17951c3be94
 	.venv-harnesses/bin/python tests/integrations/repair.py
-	touch $@
-
-# A real Label Studio, in an environment of its own, for slow tests; they are skipped without it.
-label-studio: .venv-label-studio/installed
-
-.venv-label-studio/installed: tests/studio/exchange/label-studio.txt
-	$(PYTHON) -m venv .venv-label-studio
-	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 # Real trackers with a server of MLflow, in an environment of their own, for slow tests; they are skipped without it.

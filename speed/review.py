@@ -27,11 +27,10 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 from eyetest.studio.project import ReviewProject
 
-ROUNDS = "1,2"
 DECISIONS_AN_ITEM = 3
 KINDS = ("keep", "keep", "drop", "fix", "unsure")
 COMMAND = [sys.executable, "-c", "from eyetest.cli import main; main()"]
-FIELD = re.compile(r'name="(csrf|item|round|nonce)" value="([^"]*)"')
+FIELD = re.compile(r'name="(csrf|item|nonce)" value="([^"]*)"')
 
 
 def write_benchmark(path: Path, items: int) -> None:
@@ -100,7 +99,7 @@ async def work(crowd: Crowd, tokens: list[str]) -> None:
 def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
     """Serve, let the crowd work, and tell."""
     write_benchmark(folder / "bench", -(-decisions // DECISIONS_AN_ITEM) + reviewers)
-    to = ("--to", folder / "review", "--rounds", ROUNDS, "--address", ":0")
+    to = ("--to", folder / "review", "--reviewers", DECISIONS_AN_ITEM, "--address", ":0")
     words = ("review", folder / "bench", *to)
     with subprocess.Popen([*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -113,7 +112,7 @@ def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
                 crowd = Crowd(home[0], think, decisions)
                 asyncio.run(work(crowd, tokens))
                 took, spent = time.perf_counter() - began, _cpu(server.pid) - before
-                kept = Counter((one.reviewer, one.item, one.round) for one in project.decisions())
+                kept = Counter((one.reviewer, one.item) for one in project.decisions())
         finally:
             server.kill()
     assert len(kept) == sum(kept.values()) == len(crowd.decisions) == decisions, (len(kept), len(crowd.decisions))

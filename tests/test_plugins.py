@@ -10,8 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from eyetest.cli import app
-from eyetest.registry import Registry
-from eyetest.scoring.metrics import METRICS
 from tests.conftest import ROOT
 from tests.support.command import call
 
@@ -102,20 +100,6 @@ def test_a_plug_in_with_the_name_of_a_built_in_one_is_refused(tmp_path: Path) ->
     taken.fine("run", "mybench.csv", "--model", "scripted:", "--condition", "no-image", "--to", "run")
     line = taken.refused("score", "run", "--metric", "vqa")
     assert line.startswith('error: eyetest-parrot: there is another metric named "vqa"; rename it, or uninstall')
-
-
-def test_every_kind_of_plug_in_has_a_group_of_entry_points() -> None:
-    groups = set(re.findall(r'Registry\("[^"]+", [^,]+, "[A-Z]+", "([a-z-]+)"\)', _sources()))
-    assert groups == {
-        *("format", "probe", "filter", "measure", "metric", "extractor", "model", "reformer", "reader", "figure"),
-        *("generator", "option-writer", "encoder"),
-    }
-    assert isinstance(METRICS, Registry)
-
-
-def _sources() -> str:
-    folders = (ROOT / "src/eyetest", ROOT / "packages/eyetest-world/src")
-    return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
 
 
 @pytest.mark.parametrize("words", [name.split() for name in app._WORLD], ids=" ".join)

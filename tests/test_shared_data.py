@@ -49,12 +49,6 @@ def test_real_items_come_back_from_every_format(
     assert content(second) == content(first)
 
 
-def test_identical_images_are_stored_once(real_benchmark: Callable[[str], Benchmark]) -> None:
-    benchmark = real_benchmark("mathvista")
-    files = [path for path in (benchmark.path / "images").rglob("*") if path.is_file()]
-    assert len(files) == benchmark.manifest.counts.images < 995
-
-
 def test_ten_options_by_mapping(shared: Path, tmp_path: Path) -> None:
     read = ReadOptions(fields={"options": "options10_final", "answer": "answer10_final"})
     benchmark, _ = import_benchmark(shared / "data/mmmu_pro", tmp_path / "b", Import(read=read))

@@ -17,137 +17,75 @@ from typing import TYPE_CHECKING, Any
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
-    from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
-    from eyetest.commands.asking import DescribeResult, PlaceResult, RaceResult, RunResult
-    from eyetest.commands.audit import AuditResult, audit
-    from eyetest.commands.base import open, open_run  # noqa: A004
-    from eyetest.commands.certify import Certificate, certify
-    from eyetest.commands.compare import CompareResult, compare
-    from eyetest.commands.doctor import DoctorResult, doctor
-    from eyetest.commands.exchange import export_file, import_file
-    from eyetest.commands.gathering import results
-    from eyetest.commands.harden import harden_options, harden_screenshot
-    from eyetest.commands.init import init
-    from eyetest.commands.leaderboard import LeaderboardResult, leaderboard
-    from eyetest.commands.measure import MeasureResult, measure
-    from eyetest.commands.merge import MergeResult, merge
-    from eyetest.commands.open import browse
-    from eyetest.commands.pool import PoolResult, pool
-    from eyetest.commands.reconcile import ReconcileResult, reconcile
-    from eyetest.commands.refine import RefineResult, refine
-    from eyetest.commands.reform import reform
-    from eyetest.commands.report import ReportResult, chart, report
-    from eyetest.commands.review import (
-        ReviewStatus,
-        export_review,
-        import_review,
-        invite,
-        review,
-        review_decisions,
-        review_outcomes,
-        review_status,
-        revise,
+    from eyetest.benchmarks import (
+        Benchmark as Benchmark,
+        ReadOptions as ReadOptions,
+        export_benchmark as export_benchmark,
+        import_benchmark as import_benchmark,
     )
-    from eyetest.commands.run import PlanResult, run
-    from eyetest.commands.score import ReadingResult, ScoreResult, score
-    from eyetest.commands.show import BenchmarkResult, ShowResult, StatusResult, show
-    from eyetest.commands.similar import SimilarResult, similar
-    from eyetest.commands.subset import SubsetResult, subset
-    from eyetest.commands.suite import SuiteResult, suite
-    from eyetest.errors import EyetestError
-    from eyetest.integrations.training import Evaluator
-    from eyetest.measures import Results
-    from eyetest.records import Choice, Condition, ImageRef, Item, Lineage, Manifest, ModelEntry, Turn
-    from eyetest.running import Limits
-    from eyetest.runs import Run
-    from eyetest.scoring.rules import Reading, read_choice
+    from eyetest.commands.asking import (
+        DescribeResult as DescribeResult,
+        RaceResult as RaceResult,
+        RunResult as RunResult,
+    )
+    from eyetest.commands.audit import AuditResult as AuditResult, audit as audit
+    from eyetest.commands.base import open as open, open_run as open_run  # noqa: A004
+    from eyetest.commands.certify import Certificate as Certificate, certify as certify
+    from eyetest.commands.compare import CompareResult as CompareResult, compare as compare
+    from eyetest.commands.doctor import DoctorResult as DoctorResult, doctor as doctor
+    from eyetest.commands.exchange import export_file as export_file, import_file as import_file
+    from eyetest.commands.gathering import results as results
+    from eyetest.commands.harden import harden_options as harden_options, harden_screenshot as harden_screenshot
+    from eyetest.commands.leaderboard import LeaderboardResult as LeaderboardResult, leaderboard as leaderboard
+    from eyetest.commands.measure import MeasureResult as MeasureResult, measure as measure
+    from eyetest.commands.merge import MergeResult as MergeResult, merge as merge
+    from eyetest.commands.open import browse as browse
+    from eyetest.commands.pool import PoolResult as PoolResult, pool as pool
+    from eyetest.commands.reconcile import ReconcileResult as ReconcileResult, reconcile as reconcile
+    from eyetest.commands.refine import RefineResult as RefineResult, refine as refine
+    from eyetest.commands.reform import reform as reform
+    from eyetest.commands.report import ReportResult as ReportResult, chart as chart, report as report
+    from eyetest.commands.review import (
+        ReviewStatus as ReviewStatus,
+        export_review as export_review,
+        import_review as import_review,
+        invite as invite,
+        review as review,
+        review_decisions as review_decisions,
+        review_outcomes as review_outcomes,
+        review_status as review_status,
+        revise as revise,
+    )
+    from eyetest.commands.run import PlanResult as PlanResult, run as run
+    from eyetest.commands.score import ReadingResult as ReadingResult, ScoreResult as ScoreResult, score as score
+    from eyetest.commands.show import (
+        BenchmarkResult as BenchmarkResult,
+        ShowResult as ShowResult,
+        StatusResult as StatusResult,
+        show as show,
+    )
+    from eyetest.commands.similar import SimilarResult as SimilarResult, similar as similar
+    from eyetest.commands.subset import SubsetResult as SubsetResult, subset as subset
+    from eyetest.errors import EyetestError as EyetestError
+    from eyetest.integrations.training import Evaluator as Evaluator
+    from eyetest.measures import Results as Results
+    from eyetest.records import (
+        Choice as Choice,
+        Condition as Condition,
+        ImageRef as ImageRef,
+        Item as Item,
+        Lineage as Lineage,
+        Manifest as Manifest,
+        ModelEntry as ModelEntry,
+        Turn as Turn,
+    )
+    from eyetest.running import Limits as Limits
+    from eyetest.runs import Run as Run
+    from eyetest.scoring.rules import Reading as Reading, read_choice as read_choice
 
-__all__ = [
-    "AuditResult",
-    "Benchmark",
-    "BenchmarkResult",
-    "Certificate",
-    "Choice",
-    "CompareResult",
-    "Condition",
-    "DescribeResult",
-    "DoctorResult",
-    "Evaluator",
-    "EyetestError",
-    "ImageRef",
-    "Item",
-    "LeaderboardResult",
-    "Limits",
-    "Lineage",
-    "Manifest",
-    "MeasureResult",
-    "MergeResult",
-    "ModelEntry",
-    "PlaceResult",
-    "PlanResult",
-    "PoolResult",
-    "RaceResult",
-    "ReadOptions",
-    "Reading",
-    "ReadingResult",
-    "ReconcileResult",
-    "RefineResult",
-    "ReportResult",
-    "Results",
-    "ReviewStatus",
-    "Run",
-    "RunResult",
-    "ScoreResult",
-    "ShowResult",
-    "SimilarResult",
-    "StatusResult",
-    "SubsetResult",
-    "SuiteResult",
-    "Turn",
-    "__version__",
-    "audit",
-    "browse",
-    "certify",
-    "chart",
-    "compare",
-    "doctor",
-    "export_benchmark",
-    "export_file",
-    "export_review",
-    "harden_options",
-    "harden_screenshot",
-    "import_benchmark",
-    "import_file",
-    "import_review",
-    "init",
-    "invite",
-    "leaderboard",
-    "measure",
-    "merge",
-    "open",
-    "open_run",
-    "pool",
-    "read_choice",
-    "reconcile",
-    "refine",
-    "reform",
-    "report",
-    "results",
-    "review",
-    "review_decisions",
-    "review_outcomes",
-    "review_status",
-    "revise",
-    "run",
-    "score",
-    "show",
-    "similar",
-    "subset",
-    "suite",
-]
 _HOMES = {
     "eyetest.benchmarks": "Benchmark ReadOptions export_benchmark import_benchmark",
-    "eyetest.commands.asking": "DescribeResult PlaceResult RaceResult RunResult",
+    "eyetest.commands.asking": "DescribeResult RaceResult RunResult",
     "eyetest.commands.audit": "AuditResult audit",
     "eyetest.commands.base": "open open_run",
     "eyetest.commands.certify": "Certificate certify",
@@ -156,7 +94,6 @@ _HOMES = {
     "eyetest.commands.exchange": "export_file import_file",
     "eyetest.commands.gathering": "results",
     "eyetest.commands.harden": "harden_options harden_screenshot",
-    "eyetest.commands.init": "init",
     "eyetest.commands.leaderboard": "LeaderboardResult leaderboard",
     "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
@@ -173,7 +110,6 @@ _HOMES = {
     "eyetest.commands.show": "BenchmarkResult ShowResult StatusResult show",
     "eyetest.commands.similar": "SimilarResult similar",
     "eyetest.commands.subset": "SubsetResult subset",
-    "eyetest.commands.suite": "SuiteResult suite",
     "eyetest.errors": "EyetestError",
     "eyetest.integrations.training": "Evaluator",
     "eyetest.measures": "Results",
@@ -184,6 +120,7 @@ _HOMES = {
 }
 """The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 (words)
 
 if not TYPE_CHECKING:  # a type checker reports a name that is not there
 

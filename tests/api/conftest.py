@@ -55,7 +55,7 @@ def hardened(drawn: Path) -> Path:
     """``ten``, ``twins``, ``screens``: runs over the same world with more options, with twins, as screenshots."""
     world, place = drawn / "first/benchmark", drawn / "hardened"
     with warnings.catch_warnings(action="ignore"):
-        ten = et.harden_options(drawn / "world/benchmark", to=place / "options", skip_probes=True).benchmark
+        ten = et.harden_options(drawn / "world/benchmark", to=place / "options").benchmark
     et.run(ten, models=MODELS, condition="image,no-image", to=place / "ten")
     twins = renew(world, to=place / "twinned", twins=1).benchmark
     et.run(twins, models=MODELS, to=place / "twins")

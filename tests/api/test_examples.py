@@ -50,7 +50,7 @@ RUNS = {
     "linked": ["run", "ten"],
     "contamination": ["twins"],
     "ocr-accuracy": ["screens"],
-    **{name: ["weighed"] for name in ("generation-likelihood", "likelihood")},
+    "likelihood": ["weighed"],
 }
 """Runs of measures that need hardened benchmarks or likelihoods of options."""
 OPTIONS: dict[str, dict[str, Any]] = {

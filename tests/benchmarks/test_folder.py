@@ -4,12 +4,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, ItemError
-from eyetest.records import Choice, Item, Lineage, Manifest, OptionProvenance
+from eyetest.records import Choice, Item, Lineage, Manifest
 from tests.conftest import png
 
 
@@ -92,19 +91,6 @@ def test_a_damaged_manifest_says_so(tmp_path: Path) -> None:
     manifest.write_text("[]")
     with pytest.raises(InputError, match="is not a benchmark manifest"):
         Benchmark(tmp_path / "b")
-
-
-def test_an_option_may_say_who_wrote_and_who_checked_it(tmp_path: Path) -> None:
-    written = Choice("a bird", provenance=OptionProvenance(author="gpt-4o", checked_by=("anna", "ben")))
-    item = Item(id="1", question="What?", choices=(Choice("a dog", correct=True), written))
-
-    benchmark = make(tmp_path / "b", item)
-
-    assert benchmark["1"] == item
-    assert pl.read_parquet(tmp_path / "b/items.parquet")["choices"].to_list()[0][1]["provenance"] == {
-        "author": "gpt-4o",
-        "checked_by": ["anna", "ben"],
-    }
 
 
 def test_an_option_of_which_nothing_is_said_leaves_the_fingerprint_as_it_was(tmp_path: Path) -> None:

@@ -128,7 +128,6 @@ def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
     [
         (["--probe", "postions"], 'did you mean "positions"?'),
         (["--probe", "malformed", "--verdicts-to", "v.xlsx"], "a table is written as .parquet, .csv, .jsonl"),
-        (["--against", "gone"], "gone does not exist"),
     ],
 )
 def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -162,17 +161,3 @@ def test_without_images_nothing_is_called_a_repeat_and_nothing_is_removed(
     assert "<h2>Not tested</h2>" in page
     assert "nothing that needs images was tested" in page
     assert run("show", "b.jsonl", "7", cwd=tmp_path).returncode == 0
-
-
-def test_letters_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
-    with (tmp_path / "b.jsonl").open("w") as file:
-        for n in range(90):
-            options = [f"{mark}. {word} {n}" for mark, word in zip("ABC", ("cat", "sheep", "cow"), strict=True)]
-            file.write(json.dumps({"id": n, "question": f"What is {n}?", "options": options, "answer": "A"}) + "\n")
-    done = run("audit", "b.jsonl", *QUICK, "--fix", "repaired", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    repaired = list(Benchmark(tmp_path / "repaired"))
-    assert {item.gold for item in repaired} == {(0,), (1,), (2,)}
-    for item in repaired:
-        assert {choice.text for choice in item.choices} == {f"{word} {item.id}" for word in ("cat", "sheep", "cow")}
-        assert item.choices[item.gold[0]].text == f"cat {item.id}"

@@ -48,7 +48,7 @@ def test_planted_errors_are_on_the_page_with_what_was_not_tested(place: Path) ->
     assert any("repeat" in says for says in lines["duplicates"].says)
     assert "no item is a twin" in lines["contamination"].says[0]
     assert not lines["contamination"].is_tested
-    assert all(line.checked and line.command.startswith("eyetest ") for line in lines.values())
+    assert all(line.command.startswith("eyetest ") for line in lines.values())
 
 
 @pytest.mark.parametrize(

@@ -57,19 +57,6 @@ def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoin
     assert {attempt.path for attempt in server.attempts} == {"/v1/models"}
 
 
-def test_what_an_endpoint_can_do_costs_calls(here: Path, server: ListingEndpoint) -> None:
-    lines = checks("-m", f"mine=openai:seer@{server.url}", "--call")
-    said = " ".join(line["found"] for line in lines)
-    assert "answers a question: yes, in 3 tokens" in said
-    assert "takes images: yes" in said
-    assert "likelihoods: none" in said
-    assert any(attempt.images for attempt in server.attempts if attempt.body)
-    server.rule = lambda attempt: failure(400, "no images here") if attempt.body and attempt.images else None
-    assert "takes images: no" in " ".join(
-        line["found"] for line in checks("-m", f"mine=openai:seer@{server.url}", "--call") if line["state"] == "wrong"
-    )
-
-
 def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     write_yaml(here / "m.yaml", {"mine": {"spec": f"openai:seer@{server.url}", "key_env": "MY_KEY"}})
     (line,) = checks("--models", "m.yaml")

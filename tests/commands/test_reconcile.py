@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> P
     eyetest("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
     read = ("B", "A", "D", "B")
     log = [
-        {"doc_id": n, "resps": [[text]], "acc": {"answer": "B", "parsed_pred": letter}}
+        {"doc_id": n, "resps": [[text]], "acc": float(letter == "B")}
         for n, (text, letter) in enumerate(zip(REPLIES.values(), read, strict=True))
     ]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
@@ -32,8 +32,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> P
 def test_a_run_beside_a_log_of_positions(here: Path) -> None:
     reported = et.reconcile("run", "log.jsonl")
     assert reported.gap == -25.0
-    assert reported.frame.select("cause", "rows", "points").rows() == [("reading", 1, -25.0), ("unread", 1, 0.0)]
-    assert reported.items.select("item", "a_read", "b_read").rows() == [("q1", "B", "A"), ("q2", "refused", "D")]
+    assert reported.frame.select("cause", "rows", "points").rows() == [("reading", 1, -25.0)]
+    assert reported.items.select("item", "a_read", "b_read").rows() == [("q1", "B", "not B")]
     assert "B is 25.00 points below A" in repr(reported)
     assert "reconciliation" in reported._repr_html_()
 

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
-from tests.endpoint import Attempt, Endpoint, Reply
+from tests.endpoint import Attempt, Endpoint
 from tests.runs.conftest import Eyetest
 
 pytestmark = pytest.mark.journey
@@ -67,20 +67,3 @@ def test_what_passes_the_checker_becomes_options(eyetest: Eyetest, endpoint: End
     assert asked == 5
     eyetest(*words(dataset, endpoint, "--overwrite")).fine()
     assert len(endpoint.attempts) == asked
-
-
-def test_an_interrupted_reform_asks_only_for_what_is_left(
-    eyetest: Eyetest, endpoint: Endpoint, dataset: Path
-) -> None:
-    endpoint.answer = answer
-    endpoint.rule = lambda attempt: (
-        Reply(404, {"error": {"message": "no such model"}}) if "Proposed:" in attempt.question else None
-    )
-    assert "no such model" in eyetest(*words(dataset, endpoint)).refused()
-    assert not (dataset / "bench").exists()
-    written = [attempt for attempt in endpoint.attempts if "Proposed:" not in attempt.question]
-    endpoint.rule = lambda attempt: None
-    endpoint.forget()
-    eyetest(*words(dataset, endpoint)).fine()
-    assert len(written) == 3
-    assert all("Proposed:" in attempt.question for attempt in endpoint.attempts)

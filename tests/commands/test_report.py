@@ -29,8 +29,6 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-OF_MANY_MODELS = {"items", "correlation"}
-DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_MANY_MODELS and not figure.part}
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
 alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
@@ -62,9 +60,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(place: Path) -> Path:
     """The page of everything, with its figures and tables."""
-    (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
     out = ("--page", place / "page.html", "--figures", place / "paper/figures")
-    call("report", place / "run", place / "refined", "--with", place / "elo.csv", *out).fine()
+    call("report", place / "run", place / "refined", *out).fine()
     return place
 
 
@@ -74,14 +71,12 @@ def words_of(page: Path) -> str:
 
 def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     words = words_of(whole / "page.html")
-    chapters = [figure.title for figure in sorted(DRAWN.values(), key=lambda figure: figure.place)]
+    chapters = [figure.title for figure in sorted(FIGURES.values(), key=lambda figure: figure.place)]
     page = (whole / "page.html").read_text()
     parts = (*chapters, "Removed items and answers to them", "Models and conditions", "Method")
     places = [page.index(f">{title}</h") for title in parts]
     assert places == sorted(places)
-    missing = re.findall("<dt>(.*?)</dt>", page.rpartition("Not on this page")[2])
-    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_MANY_MODELS)
-    assert "item-rest correlations mislead with fewer than 8 models (4 here)" in words
+    assert "Not on this page" not in words
     assert page.index('id="board"') < page.index('class="plot"'), "the leaderboard is on the first screen"
     assert "60 items · 4 models · scores with the image, direct answer" in words
     for reported in ("alpha scores ", "The image adds", "Leakage ", "blind answers right, p ="):
@@ -96,13 +91,13 @@ def test_the_page_stands_alone(whole: Path) -> None:
     assert {value[1:] for value in tags.values("href") if value.startswith("#")} <= targets.keys()
     assert set(targets.values()) == {1}
     assert "default-src 'none'" in "".join(tags.values("content"))
-    assert page.count('class="plot"') == len(DRAWN)
+    assert page.count('class="plot"') == len(FIGURES)
 
 
 def test_figures_for_a_paper(whole: Path) -> None:
     files = {path.name for path in (whole / "paper/figures").iterdir()}
-    assert files == {f"{name}.{end}" for name in DRAWN for end in ("svg", "png", "csv")}
-    for name in DRAWN:
+    assert files == {f"{name}.{end}" for name in FIGURES for end in ("svg", "png", "csv")}
+    for name in FIGURES:
         assert (whole / f"paper/figures/{name}.svg").read_text().startswith("<svg")
         with Image.open(whole / f"paper/figures/{name}.png") as image:
             assert image.width > 600
@@ -123,7 +118,6 @@ def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, e
     words = words_of(tmp_path / "page.html")
     assert "Not on this page" in words
     assert "no refinement was given. Needed: a refinement: name the folder that eyetest refine wrote." in words
-    assert "--with CSV" in words
     assert "Removed items" not in words
     assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
     line = eyetest("report", place / "run", "--page", tmp_path / "page.html").refused()
@@ -217,7 +211,6 @@ def test_a_report_for_maintainers_names_items_and_a_command_that_finds_them_agai
     extra: Any
     for extra in (
         {"figures": "figs"},
-        {"paper": "lime"},
         {"gallery": 0},
         {"model": "A"},
         {"level": 0.9},

@@ -13,6 +13,7 @@ from eyetest.records import Asked, Response
 from eyetest.studio.decisions import Role
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.studio.project.reviews import say
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def decided(here: Path) -> Path:
     """Two people and one who settles: q0 drop, q4 gold B, q5 reworded after a dispute, q6 disputed, others kept."""
-    project, _ = open_review([Path("b")], ReviewSettings(form="mmstar", rounds="2", items="all"))
+    project, _ = open_review([Path("b")], ReviewSettings(form="mmstar", reviewers=2, items="all"))
     labels = {"image": "yes", "core": "math", "axis": "geometry", "level": "easy"}
     with project:
         people: dict[str, Role] = {"ann": "reviewer", "bob": "reviewer", "eve": "admin"}
@@ -42,21 +43,20 @@ def decided(here: Path) -> Path:
         for name in ("ann", "bob"):
             person = project.people.named(name)
             while (task := project.next_task(person)) is not None:
-                nonce = f"{name} {task.item}"
                 if task.item == "q0":
-                    project.decide(person, task, "drop", nonce=nonce, reason="no image", labels={"image": "no"})
+                    say(project, person, task, "drop", reason="no image", labels={"image": "no"})
                 elif task.item == "q4":
-                    project.decide(person, task, "fix", nonce=nonce, edits={"answer": "B"}, labels=labels)
+                    say(project, person, task, "fix", edits={"answer": "B"}, labels=labels)
                 elif task.item in ("q5", "q6") and name == "bob":
-                    project.decide(person, task, "unsure", nonce=nonce)
+                    say(project, person, task, "unsure")
                 else:
-                    project.decide(person, task, "keep", nonce=nonce, labels=labels)
+                    say(project, person, task, "keep", labels=labels)
         eve = project.people.named("eve")
         task = project.next_task(eve)
         assert task is not None
         assert (task.item, task.adjudicates) == ("q5", True)
         edits = {"question": "Which one is it?"}
-        project.decide(eve, task, "fix", nonce="eve", edits=edits, labels={**labels, "core": "logical reasoning"})
+        say(project, eve, task, "fix", edits=edits, labels={**labels, "core": "logical reasoning"})
     return here
 
 

@@ -10,7 +10,7 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LEGIBILITY
-from eyetest.benchmarks.tags import parse_tag_maps, read_table
+from eyetest.benchmarks.tags import read_table
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest, sorting_tags, tag_words
 from eyetest.records.tables import Condition, shown_order
@@ -104,8 +104,7 @@ def test_repeats_across_sources(sources: Path, drop: bool, left: int) -> None:
 
 def test_tags_through_a_table(sources: Path) -> None:
     Path("t.yaml").write_text("Letters: [x, y]\nz: End\n")
-    Path("t.csv").write_text("old,new\nx,Letters\ny,Letters\nz,End\n")
-    assert read_table(Path("t.yaml")) == read_table(Path("t.csv")) == {"x": "Letters", "y": "Letters", "z": "End"}
+    assert read_table(Path("t.yaml")) == {"x": "Letters", "y": "Letters", "z": "End"}
     Path("part.yaml").write_text("x: One\n")
     Path("metrics.yaml").write_text("second: anls\n")
     maps = ["kind=category@part.yaml", "metric=benchmark@metrics.yaml"]
@@ -201,8 +200,3 @@ def test_a_list_counts_once_for_each_value(tmp_path: Path, monkeypatch: pytest.M
 def _table(folder: Path) -> Path:
     (folder / "wide.yaml").write_text("X: [a]\nY: [b, c]\n")
     return folder / "wide.yaml"
-
-
-def test_a_map_is_parsed() -> None:
-    [first, second] = parse_tag_maps(["core=category,mmstar:axis=l2"])
-    assert (first.tag, first.other, second.source, second.tag) == ("core", "category", "mmstar", "axis")

@@ -15,7 +15,6 @@ from eyetest.curate.selection import (
     CannotMeet,
     Chosen,
     Nesting,
-    Quota,
     Unmet,
     even,
     largest_remainder,
@@ -176,28 +175,6 @@ def test_a_quota_that_cannot_be_met_is_refused_in_one_line() -> None:
     )  # fmt: skip
 
 
-def test_a_total_is_spread_over_the_quotas() -> None:
-    items = pool(core={"a": 10, "b": 40, "c": 100})
-    alike = select(items, Select(per="core", total=90), seed=0)
-    assert counts(items, alike, "core") == {("a",): 10, ("b",): 40, ("c",): 40}
-    with pytest.raises(CannotMeet, match=r"^cannot take 1,000 of all items: 150 are left, 850 short$"):
-        select(items, Select(per="core", total=1000), seed=0)
-
-
-@pytest.mark.parametrize(
-    ("block", "why"),
-    [
-        ({}, "one of count"),
-        ({"count": 0}, "Expected `int` >= 1"),
-        ({"count": 1, "per": "a", "balance": ["a"]}, '"a" is named 2 times'),
-        ({"count": 1, "blance": ["b"]}, "unknown field `blance`"),
-    ],
-)
-def test_a_block_that_says_too_little_or_too_much_is_refused(block: dict[str, object], why: str) -> None:
-    with pytest.raises(msgspec.ValidationError, match=why):
-        msgspec.convert(block, Select)
-
-
 tagged = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from(["e", "h", ""])), min_size=1, max_size=40
 )
@@ -296,72 +273,3 @@ def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
         "c: nothing is known of what they were trained on (trained_on:)",
         "1 item without the tag source kept",
     ]
-
-
-def test_a_name_that_matches_no_dataset_is_reported() -> None:
-    models = {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")}
-    kept, notes = unseen(ITEMS, models, "source")
-    assert kept == ITEMS
-    assert notes[:2] == [
-        "a trained on VQA v2.0, which is not in this benchmark",
-        "a, b trained on LLaVA-150k, which is not in this benchmark",
-    ]
-
-
-def fill(quota: Quota, kept: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str] | None]:
-    """Review what is needed, a third at a time, until nothing is."""
-    decided: dict[str, dict[str, str] | None] = {}
-    while needed := quota.state(decided).needed:
-        assert not decided.keys() & {*needed}
-        decided |= {name: kept.get(name) for name in needed[: len(needed) // 3 + 1]}
-    return decided
-
-
-@pytest.mark.parametrize(
-    "selection",
-    [
-        Select(total=20),
-        Select(per="core", count=9, balance=("axis", "level")),
-        Select(per="core", total=25, balance=("level",)),
-        Select(per="core", count=60, short="keep-all"),
-    ],
-)
-def test_a_quota_review_selects_what_a_review_of_all_would(selection: Select) -> None:
-    for seed in range(6):
-        random = Random(seed)
-        pool = [
-            Candidate(f"i{n}", {"core": random.choice("aab"), "axis": random.choice("xyz"), "level": str(n % 3)})
-            for n in range(150)
-        ]
-        good = {item.id for item in pool if random.random() < 0.6}
-        quota = Quota(round=1, selection=selection, seed=seed, items=tuple(pool), given={"axis": ("x", "y", "z")})
-        decided = fill(quota, {name: {} for name in good})
-        after = [item for item in pool if item.id in good]
-        wanted = {*select(after, selection, seed).ids}
-        assert {*select([item for item in after if item.id in decided], selection, seed).ids} == wanted
-        state = quota.state(decided)
-        assert (state.needed, state.undecided) == ([], len(pool) - len(decided))
-        assert sum(group.kept for group in state.groups) == len(wanted)
-        assert state.undecided > 0 or selection.count == 60
-
-
-def test_a_quota_of_tags_that_reviewers_give() -> None:
-    """Groups are known after the review only: it goes on until each has enough."""
-    random = Random(1)
-    pool = tuple(Candidate(f"i{n}", {"level": str(n % 2)}) for n in range(300))
-    core = {item.id: random.choice("aaab") for item in pool}
-    selection = Select(per="core", count=10, balance=("axis", "level"))
-    quota = Quota(round=1, selection=selection, seed=3, items=pool, given={"core": ("a", "b"), "axis": ("x", "y")})
-    assert quota.state({}).line == "a 0 of 10, b 0 of 10; 280 items undecided, which no quota needs"
-    decided = fill(quota, {name: {"core": core[name], "axis": "x"} for name in core if int(name[1:]) % 5})
-    state = quota.state(decided)
-    assert state.groups == [("a", 10, 10), ("b", 10, 10)]
-    assert state.line.startswith("a filled (10), b filled (10); ")
-    kept = [Candidate(name, {"level": "0", **tags}) for name, tags in decided.items() if tags is not None]
-    assert Counter(core[name] for name in select(kept, selection, 3).ids) == {"a": 10, "b": 10}
-    assert len(decided) < 120
-    gone: dict[str, dict[str, str] | None] = dict.fromkeys(item.id for item in pool[:281])
-    with pytest.raises(CannotMeet, match="cannot take 20 of all items: 19 are left"):
-        quota.state(gone, strict=True)
-    gone |= {item.id: {"core": "a"} for item in pool[281:]}
-    assert quota.state(gone).line == "a filled (10), b 0 of 10, no items left"

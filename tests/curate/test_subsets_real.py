@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.subsets import Estimator, drawn
+from eyetest.curate.subsets import drawn, estimate
 from eyetest.measures.stats.intervals import column_means
 from eyetest.measures.stats.item_analysis import fit
 
@@ -73,11 +73,11 @@ def test_a_tenth_ranks_stronger_models_better_than_random_items(matrices: dict[s
 def test_intervals_of_full_scores_hold_for_stronger_models(matrices: dict[str, Floats]) -> None:
     for name, table in matrices.items():
         targets, panel = _split(table)
-        estimator, truth = Estimator(fit(panel, 0.01)), column_means(targets)
+        fitted, truth = fit(panel, 0.01), column_means(targets)
         held = []
         for seed in range(20):
             subset = drawn(panel, round(0.1 * len(table)), seed, aimed=True)
-            found = estimator.estimate(subset, targets[subset.items])
+            found = estimate(fitted, subset, targets[subset.items])
             held.append((np.abs(found.scores - truth) <= found.half_widths).mean())
         print(name, np.mean(held))
         assert np.mean(held) >= 0.9, name

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark
 from eyetest.benchmarks.opening import Import
 from eyetest.errors import DamagedWarning, EyetestError
@@ -26,7 +24,6 @@ from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_tabl
 from eyetest.runs.stored import (
     answers_frame,
     one_line_if_damaged,
-    plan_rows,
     plan_table,
     responses_frame,
     scan_table,
@@ -182,7 +179,7 @@ class Plans(Subject):
         run = folder / "r"
         with one_line_if_damaged(run):
             rows = answers_frame(run).collect().height
-        return plan_table(run).to_pylist(), len(list(plan_rows(plan_table(run)))), rows
+        return plan_table(run).to_pylist(), rows
 
 
 class Scores(Subject):
@@ -212,16 +209,6 @@ SUBJECTS: dict[str, Subject] = {
     "plan": Plans(),
     "scores": Scores(),
 }
-OLD = "old "
-NAMES = (*SUBJECTS, *(OLD + name for name in ("benchmark", "plan", "scores")))
-"""Old files have no checksums: values may change unseen, but nothing breaks. Answers always have checksums."""
-
-
-def make(name: str, folder: Path) -> None:
-    SUBJECTS[name.removeprefix(OLD)].make(folder)
-    for path in folder.rglob("*.parquet") if name.startswith(OLD) else ():
-        if path.parent.name != "responses":
-            pq.write_table(pq.read_table(path), path, compression="zstd")
 
 
 def damaged(data: bytes, seed: int, others: Sequence[bytes]) -> bytes:
@@ -238,7 +225,7 @@ def damaged(data: bytes, seed: int, others: Sequence[bytes]) -> bytes:
 
 
 def problems(name: str, folder: Path, seeds: Iterable[int]) -> Iterator[str]:
-    subject = SUBJECTS[name.removeprefix(OLD)]
+    subject = SUBJECTS[name]
     truth = subject.read(folder)
     whole = {path: path.read_bytes() for path in subject.files(folder)}
     others = [path.read_bytes() for path in sorted(folder.rglob("*.*")) if path.is_file() and path not in whole]
@@ -251,8 +238,7 @@ def problems(name: str, folder: Path, seeds: Iterable[int]) -> Iterator[str]:
         print(seed, file=sys.stderr, flush=True)
         try:
             found = subject.read(folder)
-            is_true = name.startswith(OLD) or subject.is_true(found, truth, (whole[path], changed))
-            if not is_true:
+            if not subject.is_true(found, truth, (whole[path], changed)):
                 yield f"{name} {seed}: {path.name} was changed, and what was read is not true"
         except EyetestError as error:
             if "\n" in str(error) or len(str(error)) > 600:

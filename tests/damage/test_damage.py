@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.damage.readers import NAMES, make
+from tests.damage.readers import SUBJECTS
 
 pytestmark = pytest.mark.journey
 
@@ -25,15 +25,15 @@ def read_damaged(subject: str, folder: Path, first: int, last: int) -> None:
     assert int(memory) < MOST_MEGABYTES
 
 
-@pytest.mark.parametrize("subject", NAMES)
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_few_damages(tmp_path: Path, subject: str) -> None:
-    make(subject, tmp_path)
+    SUBJECTS[subject].make(tmp_path)
     read_damaged(subject, tmp_path, 0, FEW)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", NAMES)
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_many_damages(tmp_path: Path, subject: str) -> None:
-    make(subject, tmp_path)
+    SUBJECTS[subject].make(tmp_path)
     for first in range(FEW, MANY, AT_ONCE):
         read_damaged(subject, tmp_path, first, min(first + AT_ONCE, MANY))

@@ -182,21 +182,6 @@ def fill_for_reform(here: Path) -> None:
     (here / "plants.yaml").write_text(blocks("reform.md", "yaml")[0])
 
 
-def fill_for_suite(here: Path) -> None:
-    """Write the benchmarks and runs that the suite names."""
-    for seed, name in enumerate(("flowers", "pets", "mmstar", "mmmu_pro"), 3):
-        draw(here, name, seed)
-    for name in ("gpt4o", "gemini"):
-        words = ("--model", f"{name}=scripted:right=0.7", "--condition", "image,format-shot")
-        call("run", "other", *words, "--to", f"recorded/{name}").fine()
-    (here / "suite.yaml").write_text(blocks("suite.md", "yaml")[0])
-    rows = [
-        {"sample_id": str(n), "question": "Which?", "answer": "a b", "prediction": "a", "image": "", "text": ""}
-        for n in range(4)
-    ]
-    (here / "FUNSD_KIEOpenEnded_generation_blip2.json").write_text(json.dumps(rows))
-
-
 def fill_for_formats(here: Path) -> None:
     """Write a quiz as a table."""
     quiz = [f"{n},What is shown in {n}?,cat {n},dog {n},{'AB'[n % 2]}" for n in range(12)]

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, export_benchmark
-from eyetest.records.recipe import Suite, SuiteBenchmark
 from tests.docs import pages
 from tests.docs.pages import blocks, commands, run_page, smaller, text_of
 from tests.store.conftest import _server as _server
@@ -26,7 +25,6 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "answers.md": pages.fill_for_answers,
     "formats.md": pages.fill_for_formats,
     "reform.md": pages.fill_for_reform,
-    "suite.md": pages.fill_for_suite,
 }
 APART = {
     "distributed.md",
@@ -138,19 +136,13 @@ def _as_compared(printed: dict[str, str]) -> None:
 
 def _as_reconciled(printed: dict[str, str]) -> None:
     (shown,) = blocks("answers.md", "text")
-    reported = printed["reconcile vlmevalkit.tsv lmms_eval.jsonl"]
+    reported = printed["reconcile vlmevalkit.tsv lmms_eval.jsonl --bench animals.tsv"]
     assert "".join(f"{line.rstrip()}\n" for line in reported.splitlines()) == shown
 
 
 def _measures_are_listed(printed: dict[str, str]) -> None:
     _, *listed = re.findall(r"^(\S+) ", call("measure", "--list").out, re.MULTILINE)
     assert [name for name in listed if f"`{name}`" not in text_of("measures.md")] == []
-
-
-def _suite_keys_are_listed(printed: dict[str, str]) -> None:
-    page, (shown,) = text_of("suite.md"), blocks("suite.md", "yaml")
-    keys = {field for kind in (Suite, SuiteBenchmark) for field in kind.__struct_fields__}
-    assert [key for key in keys if f"`{key}`" not in page and f"{key}:" not in shown] == []
 
 
 def _items_are_reformed(printed: dict[str, str]) -> None:
@@ -165,5 +157,4 @@ CHECKED: dict[str, Callable[[dict[str, str]], None]] = {
     "compare.md": _as_compared,
     "measures.md": _measures_are_listed,
     "reform.md": _items_are_reformed,
-    "suite.md": _suite_keys_are_listed,
 }

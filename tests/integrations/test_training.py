@@ -17,9 +17,8 @@ transformers = pytest.importorskip("transformers", reason="training loops need t
 
 import eyetest as et  # noqa: E402
 from eyetest.errors import InputError  # noqa: E402
-from eyetest.models import Call  # noqa: E402
 from eyetest.prompts import build  # noqa: E402
-from eyetest.records import Response, Words  # noqa: E402
+from eyetest.records import Words  # noqa: E402
 from tests.docs.pages import blocks  # noqa: E402
 from tests.models.checkpoint.tiny import make_checkpoint  # noqa: E402
 
@@ -174,45 +173,6 @@ def test_a_frozen_model_does_not(
     changes = [(row.difference, row.changed) for row in evaluator.history]
     assert changes == [(None, None), (None, None), (0, False), (0, False)]
     assert "within noise" in capsys.readouterr().out
-
-
-class Drawn(et.Evaluator):
-    """Its network answers at random, right with a given probability."""
-
-    rate, rng = 0.5, np.random.default_rng(1)
-    calls: tuple[Call, ...] = ()
-
-    def _answered(self, step: int) -> tuple[list[Call], list[Response]]:
-        Drawn.calls = Drawn.calls or tuple(super()._answered(0)[0])
-        responses = []
-        for call in self.calls:
-            gold, wrong = call.item.gold[0], [0, 1, 2, 3]
-            wrong.remove(gold)
-            best = gold if self.rng.random() < self.rate else self.rng.choice(wrong)
-            logs = tuple(-float(at != best) for at in range(4))
-            responses.append(Response(request=call.id, outcome="answered", candidates=logs))
-        return list(self.calls), responses
-
-
-@pytest.mark.science
-def test_noise_is_called_a_change_at_the_promised_rate(bench: Path, checkpoint: Path) -> None:
-    model, processor = loaded(checkpoint)
-    for level in (0.95, 0.8):
-        evaluator = Drawn(model, bench, processor=processor, level=level)
-        for step in range(401):
-            evaluator.evaluate(step)
-        alarms = np.mean([row.changed for row in evaluator.history[1:]])
-        error = np.sqrt(level * (1 - level) / 400)
-        assert (1 - level) / 4 < alarms < 1 - level + 3 * error  # an exact test of few items may stay below
-        misses = [not row.low <= 0 <= row.high for row in evaluator.history[1:]]  # type: ignore[operator]
-        assert np.mean(misses) < 1 - level + 3 * error
-    found = 0
-    for step in range(50):
-        evaluator = Drawn(model, bench, processor=processor)
-        evaluator.evaluate(0)
-        evaluator.rate = 0.85
-        found += bool(evaluator.evaluate(step + 1)[0].changed)
-    assert found > 40
 
 
 def test_refusals_are_one_line(bench: Path, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:

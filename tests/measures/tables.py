@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures import MEASURES, Measured, Results, Settings
+from eyetest.measures.ranks import over_tasks
 from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES
 from eyetest.measures.stats.paired import clustered_mcnemar
 from eyetest.records import ModelEntry
@@ -108,6 +109,14 @@ def entropy(counts: Sequence[int], options: int | None = None) -> Entropy:
     shares = [count / sum(counts) for count in counts]
     plain, most = -sum(share * math.log(share) for share in shares), math.log(options) if options else math.inf
     return Entropy(plain, min(plain + (len(counts) - 1) / (2 * sum(counts)), most), plain / most)
+
+
+def weighted_mean(scores: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """The overall score of tasks with so many items, as the measure computes it."""
+    bare = dict.fromkeys(("score_low", "score_high"), pl.Series([None] * len(scores), dtype=pl.Float64))
+    counts = {"score_n": weights or [1] * len(scores), "score_clusters": 2, "unread": 0, "asked": 1}
+    mean: float = over_tasks(pl.DataFrame({"over": "", "score": scores} | counts | bare), ["over"])["weighted"].item()
+    return mean
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

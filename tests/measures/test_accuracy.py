@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
-from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
@@ -34,14 +32,6 @@ def test_wilson_is_that_of_statsmodels(counts: tuple[int, int], level: float) ->
     low, high = proportion_confint(hits, n, 1 - level, "wilson")
     found = mean([1.0] * hits + [0.0] * (n - hits), level=level)
     assert found[1:3] == pytest.approx((low, high), abs=1e-12)
-
-
-def test_the_interval_over_clusters_of_one_size_is_the_sandwich() -> None:
-    rng = np.random.default_rng(3)
-    clusters = rng.permutation(np.repeat(np.arange(30), 7))
-    scores = rng.random(210) + rng.random(30)[clusters]
-    fit = OLS(scores, np.ones(210)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-    assert mean(scores, clusters)[:3] == pytest.approx((scores.mean(), *fit.conf_int()[0]))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -99,47 +89,6 @@ def test_missing_counts_what_the_benchmark_has_whichever_model_was_asked() -> No
         ("all", "q"): (3, 0),
         ("all", None): (1, 1),
     }
-
-
-def test_a_group_of_which_an_item_was_never_asked_is_missing() -> None:
-    known = [{"item": f"{pair}{side}", "group": pair} for pair in "vwxyz" for side in "12"]
-    said = {"v1": 1, "v2": 1, "w1": 1, "x1": 0, "y1": 1, "y2": None}
-    measured = MEASURES["circular"].measure(
-        results([{"item": item, "score": score} for item, score in said.items()], known), Settings()
-    )
-    [row] = measured.table.to_dicts()
-    assert (row["circular"], row["n"], row["undecided"]) == (0.5, 2, 2), "v is right, x is wrong; w and y are open"
-    with pytest.raises(NotMeasurable, match="group"):
-        rows(grid({"a": [1]}, [{"item": "0"}]), name="circular")
-
-
-def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
-    asked = [
-        {"item": item, "modality": modality, "order": order, "score": float(item == "1" or modality == "image")}
-        for item in "12"
-        for modality in ("image", "no-image")
-        for order in range(5)
-    ]
-    found = rows(results(asked))
-    assert [(row["modality"], row["accuracy"], row["n"], row["clusters"], row["answers"]) for row in found] == [
-        ("image", 1.0, 2, 2, 10),
-        ("no-image", 0.5, 2, 2, 10),
-    ]
-    assert found[1]["accuracy_low"] == pytest.approx(0.0945312)  # two items, whatever the number of answers
-
-
-def test_what_may_not_be_read_out_of_the_table_is_said() -> None:
-    def notes(found: Results) -> tuple[str, ...]:
-        return MEASURES["accuracy"].measure(found, SETTINGS).notes
-
-    clusters = [{"item": str(i), "cluster": str(i // 2)} for i in range(4)]
-    assert notes(grid({"a": [1, 0, 1], "b": [1, 1, 0]})) == ()
-    assert notes(grid({"a": [1, 0, 1], "b": [1, 1, None]})) == (
-        "models rest on different items (n from 2 to 3): see differences, which pairs",
-    )
-    assert notes(grid({"a": [1, 0, 1, 1]}, clusters)) == (
-        "1 row of fewer than 20 clusters: intervals may be too narrow",
-    )
 
 
 def test_random_is_the_mean_of_one_over_n_and_frequent_the_best_letter() -> None:
@@ -268,21 +217,3 @@ def test_the_four_numbers_by_hand() -> None:
     assert found["yes_rate"] == pytest.approx(0.40)
     assert (found["gold_yes"], found["unread"], found["n"]) == (0.5, 0.05, 100)
     assert all(found[f"{name}_low"] < found[name] < found[f"{name}_high"] for name in ("precision", "recall", "f1"))
-
-
-def test_the_interval_of_f1_covers() -> None:
-    """Draws of 200 from a known world: F1 is inside 95 % intervals about as often as they say."""
-    rng = Random(20)
-    truth = 2 * 0.4 / (0.4 + 0.1 + 0.5)
-    covered = 0
-    for _ in range(60):
-        kinds = rng.choices(["tp", "fp", "fn", "tn"], [0.4, 0.1, 0.1, 0.4], k=200)
-        of = answered({kind: kinds.count(kind) for kind in ("tp", "fp", "fn", "tn")})
-        (found,) = MEASURES["yes-no"].measure(of, Settings(resamples=300)).table.to_dicts()
-        covered += found["f1_low"] <= truth <= found["f1_high"]
-    assert covered >= 52
-
-
-def test_other_items_are_left_out() -> None:
-    with pytest.raises(NotMeasurable, match="no answer in words"):
-        MEASURES["yes-no"].measure(grid({"a": [1, 0]}), Settings())

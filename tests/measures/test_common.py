@@ -14,11 +14,11 @@ from eyetest.measures.results import REPLY_TYPES, narrowed, own_settings
 from tests.measures.tables import results
 
 BY_TAG = (
-    *("accuracy", "agreement", "best-no-image", "circular", "differences", "format-hits", "gain", "guessing"),
-    *("instability", "length", "no-image-hits", "positions", "spread"),
+    *("accuracy", "best-no-image", "circular", "differences", "gain", "guessing"),
+    *("instability", "length", "no-image-hits", "spread"),
 )
 ONE_TABLE = ("items", "ranks", "wrong-golds")
-RESAMPLED = ("gain", "spread", "agreement")  # each part has resamples of its own
+RESAMPLED = ("gain", "spread")  # each part has resamples of its own
 
 
 @cache

@@ -122,6 +122,7 @@ def test_likelihoods_find_two_items_in_a_hundred_and_their_share() -> None:
     assert 0 < clean["detectable"] < 0.02 < clean["detectable_half"] < 0.3
 
 
+@pytest.mark.science
 def test_twins_that_are_less_plausible_need_clean_models_beside() -> None:
     """Every model holds golds of originals a little more: p is small for clean ones unless relative to such."""
     rows = [row for row in items(Random(3)) if row["tag.edition"] != "fresh"]

@@ -1,17 +1,20 @@
 """Gain and leakage over score tables: paired, with their protocols, averaged both ways."""
 
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.stats.intervals import percentiles, resampled_means
+from eyetest.measures.stats.paired import paired
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 from tests.runs.conftest import Eyetest
@@ -48,25 +51,57 @@ def test_one_model_and_its_language_model_asked_in_any_way_without_the_image(mod
     assert row["leakage_low"] == 0.0
 
 
-def test_only_items_with_both_scores_count() -> None:
-    [row] = measure(panel([1, 1, None, 0], [0, None, 0, 0])).table.to_dicts()
-    assert (row["gain"], row["with_image"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
-
-
-def test_the_interval_is_that_of_paired_resamples() -> None:
+def test_intervals_are_those_of_paired_differences_and_of_their_averages() -> None:
     rng = np.random.default_rng(3)
-    sighted, blind = (rng.random(50) < 0.7).astype(float), (rng.random(50) < 0.4).astype(float)
-    items = [{"item": str(i), "cluster": str(i // 2)} for i in range(50)]
-    found = results(asked("m", "image", list(sighted)) + asked("m", "no-image", list(blind)), items)
-    row = measure(found).table.to_dicts()[0]
-    order = sorted(range(50), key=str)
-    pairs = (sighted - blind)[order]
-    drawn = resampled_means(pairs, [str(i // 2) for i in order], 2_000, (0, 0))[:, 0]
-    assert (row["gain_low"], row["gain_high"]) == percentiles(drawn, clusters=25)
-    assert measure(found).table.to_dicts() == [row]
-    assert [row[f"gain_{end}"] for end in ("low", "high")] != [
-        measure(found, seed=1, level=0.9).table.to_dicts()[0][f"gain_{end}"] for end in ("low", "high")
+    sighted, blind = ((rng.random((2, 50)) < share).astype(float) for share in (0.7, 0.4))
+    clusters = [str(i // 2) for i in range(50)]
+    items = [{"benchmark": name, "item": str(i), "cluster": clusters[i]} for name in "xy" for i in range(50)]
+    rows = []
+    for which, name in enumerate("xy"):
+        rows += asked("m", "image", sighted[which].tolist(), benchmark=name)
+        rows += asked("m", "no-image", blind[which].tolist(), benchmark=name)
+    x, y, whole = measure(results(rows, items)).table.to_dicts()
+    for which, row in enumerate((x, y)):
+        alone = paired(sighted[which], blind[which], clusters)
+        assert [row[f"gain{end}"] for end in ("", "_low", "_high")] == [alone.difference, alone.low, alone.high]
+    assert whole["gain"] == pytest.approx((x["gain"] + y["gain"]) / 2)
+    reach = math.hypot(*(row["gain"] - row["gain_low"] for row in (x, y))) / 2
+    assert whole["gain_low"] == pytest.approx(whole["gain"] - reach)
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("shared", [0.0, 0.7])
+def test_intervals_of_averaged_gains_cover(shared: float) -> None:
+    """Three benchmarks, one with four items to an image, and four models, of whose answers items decide a ``shared``
+    part: the averages over benchmarks, over models and over both hold the truth .93 to .985 of 500 times.
+    """
+    rng = np.random.default_rng(7)
+    rates = stats.norm.ppf([[0.55, 0.65, 0.7, 0.8], [0.3, 0.35, 0.4, 0.45]]).T[:, :, None]
+    true = {f"{model}": gain for model, gain in enumerate((0.25, 0.3, 0.3, 0.35))}
+    items = [
+        {"benchmark": name, "item": str(item), "cluster": str(item // per)}
+        for name, per in (("x", 1), ("y", 4), ("z", 1))
+        for item in range(120)
     ]
+    rows = [
+        row
+        for b in "xyz"
+        for m in true
+        for how in ("image", "no-image")
+        for row in asked(m, how, [0] * 120, benchmark=b)
+    ]
+    found, held = results(rows, items), dict[str, list[bool]]()
+    for _ in range(500):
+        hard = rng.normal(size=(3, 1, 2, 120)) + rng.normal(size=(3, 1, 1, 120))
+        hard[1] = (hard[1] + hard[1][..., np.arange(120) // 4]) / math.sqrt(2)
+        latent = math.sqrt(shared / 2) * hard + math.sqrt(1 - shared) * rng.normal(size=(3, 4, 2, 120))
+        scores = pl.Series("score", (latent < rates).ravel().astype(float))
+        for row in measure(replace(found, scores=found.scores.with_columns(scores))).table.iter_rows(named=True):
+            kinds = ("models", "both") if row["model"] not in true else ("one", "benchmarks")
+            kind = kinds[row["benchmark"].startswith("mean")]
+            held.setdefault(kind, []).append(row["gain_low"] <= true.get(row["model"], 0.3) <= row["gain_high"])
+    shares = {kind: np.mean(each) for kind, each in held.items()}
+    assert {kind: share for kind, share in shares.items() if not 0.93 <= share <= 0.985} == {}, shares
 
 
 def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named() -> None:
@@ -85,27 +120,6 @@ def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named()
         "no-image direct two",
     )
     assert (cot["with_image_by"], cot["no_image_by"], cot["unclipped"]) == ("image cot", "no-image cot", 0.5)
-
-
-def test_the_protocol_of_the_base_can_be_chosen() -> None:
-    """MMStar: the model 0-shot, its language model 2-shot, which was asked both ways."""
-    texts = asked("text", "no-image", [0, 0]) + asked("text", "no-image", [1, 0], shots="two")
-    found = results(asked("eye", "image", [1, 1]) + asked("eye", "no-image", [1, 1]) + texts, models=MODELS)
-
-    def one(base: str) -> tuple[Any, ...]:
-        measured = MEASURES["gain"].measure(found, Settings(own={"base": base}))
-        row = measured.table.to_dicts()[0]
-        return row["base_by"], row["leakage"], measured.notes
-
-    assert one("") == ("no-image direct", 1.0, ())
-    assert one("shots=two") == ("no-image direct two", 0.5, ())
-    assert one("shots=two,ask=cot") == (
-        None,
-        None,
-        ("Leakage of eye: not measured (base model text was not asked no-image, no-image-guess or gray two cot)",),
-    )
-    with pytest.raises(InputError, match="no axis 'shot'; did you mean \"shots\""):
-        one("shot=two")
 
 
 def test_averages_over_models_and_over_benchmarks() -> None:
@@ -132,13 +146,6 @@ def test_what_does_not_apply_says_why() -> None:
     assert measure(results(pair)).notes[0].startswith("Leakage: not measured (no base language model named)")
 
 
-def test_where_no_item_differs_there_is_no_interval() -> None:
-    [row] = measure(panel([1, 0] * 9, [1, 0] * 9)).table.to_dicts()
-    assert [row[name] for name in ("gain", "gain_low", "gain_high")] == [0.0, None, None]
-    [row] = measure(panel([1] * 4, [0, 0, 0, 1], [1] * 4)).table.to_dicts()
-    assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
-
-
 def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
     """A model that refuses unless it is asked to guess would seem to gain more than it does."""
     both = {"no-image": [0, 0, 0, 0, 1], "no-image-guess": [1, 1, 0, 0, 1]}
@@ -157,18 +164,6 @@ def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
         "its language model is held to the same words"
     )
     assert orphan["no_image_by"] == "no-image direct"
-
-
-def test_a_language_model_that_was_asked_otherwise_is_noted() -> None:
-    """One insists on an image and gets a grey one; the other cannot take any."""
-    found = results(
-        asked("eye", "image", [1, 1]) + asked("eye", "gray", [1, 0]) + asked("text", "no-image", [0, 0]),
-        models=MODELS,
-    )
-    measured = measure(found)
-    [row] = measured.table.to_dicts()
-    assert (row["unclipped"], row["no_image_by"], row["base_by"]) == (0.5, "gray direct", "no-image direct")
-    assert "leakage of eye: asked gray, its language model text no-image" in measured.notes
 
 
 def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
@@ -236,3 +231,24 @@ def test_the_interval_of_the_share_answerable_without_the_image_covers_what_was_
         covered += max(0.0, low) <= share <= high
     print(share, models, templates, covered)
     assert covered >= 54
+
+
+def test_the_protocol_of_the_base_can_be_chosen() -> None:
+    """MMStar: the model 0-shot, its language model 2-shot, which was asked both ways."""
+    texts = asked("text", "no-image", [0, 0]) + asked("text", "no-image", [1, 0], shots="two")
+    found = results(asked("eye", "image", [1, 1]) + asked("eye", "no-image", [1, 1]) + texts, models=MODELS)
+
+    def one(base: str) -> tuple[Any, ...]:
+        measured = MEASURES["gain"].measure(found, Settings(own={"base": base}))
+        row = measured.table.to_dicts()[0]
+        return row["base_by"], row["leakage"], measured.notes
+
+    assert one("") == ("no-image direct", 1.0, ())
+    assert one("shots=two") == ("no-image direct two", 0.5, ())
+    assert one("shots=two,ask=cot") == (
+        None,
+        None,
+        ("Leakage of eye: not measured (base model text was not asked no-image, no-image-guess or gray two cot)",),
+    )
+    with pytest.raises(InputError, match="no axis 'shot'; did you mean \"shots\""):
+        one("shot=two")

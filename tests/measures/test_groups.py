@@ -114,33 +114,3 @@ def test_own_properties_stand_under_facts() -> None:
     assert hidden["year"] == 2024
     with pytest.raises(InputError, match="licence"):
         named_models({"m": {"spec": "scripted:right=1", "licence": "mit"}}, "models")
-
-
-@pytest.mark.parametrize(("size", "expected"), [(7, "7B"), (6.7, "7B"), (0.5, "0.5B"), (1.4, "1.4B"), (72, "72B")])
-def test_size_classes(size: float, expected: str) -> None:
-    assert ModelEntry(spec="x", size_b=size).fact("size_b") == expected
-
-
-def test_leakage_of_a_group_is_the_mean_over_its_models_and_their_language_models() -> None:
-    """``text`` is of the group's size, but was never shown an image: it is in no mean of the group."""
-    models = {
-        "a": ModelEntry(spec="x", size_b=7, base="text"),
-        "b": ModelEntry(spec="x", size_b=7, base="other"),
-        "c": ModelEntry(spec="x", size_b=13),
-        "text": ModelEntry(spec="x", size_b=7),
-        "other": ModelEntry(spec="x"),
-    }
-    seen = {"a": [1, 1, 1, 0], "b": [1, 1, 0, 0], "c": [1, 1, 1, 1]}
-    unseen = {"a": [1, 1, 0, 0], "b": [1, 0, 0, 0], "c": [0, 1, 0, 0], "text": [1, 0, 0, 0], "other": [0, 0, 0, 0]}
-    rows = [
-        {"model": model, "item": str(i), "score": float(score), "modality": modality}
-        for modality, own in (("image", seen), ("no-image", unseen))
-        for model, scores in own.items()
-        for i, score in enumerate(scores)
-    ]
-    found = MEASURES["gain"].measure(results(rows, [], models), Settings(by=("model.size_b",), resamples=50))
-    by_size = {row["model.size_b"]: row for row in found.table.to_dicts()}
-    small, large = by_size["7B"], by_size["13B"]
-    assert (small["with_image"], small["no_image"], small["base"]) == pytest.approx((5 / 8, 3 / 8, 1 / 8))
-    assert (small["gain"], small["leakage"]) == pytest.approx((2 / 8, 2 / 8))
-    assert (large["gain"], large["leakage"]) == pytest.approx((3 / 4, None))

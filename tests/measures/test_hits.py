@@ -20,11 +20,6 @@ def test_items_by_number_of_hits_beside_chance() -> None:
     assert table["by_chance"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
 
 
-def test_without_options_chance_is_not_known() -> None:
-    row = measure("no-image-hits", grid(INSPECTORS, modality="no-image")).table.row(6, named=True)
-    assert (row["at_least"], row["by_chance"], row["at_least_by_chance"]) == (0.5, None, None)
-
-
 def test_only_answers_without_the_image_are_hits_and_a_test_more_than_half_right_is_one() -> None:
     with pytest.raises(NotMeasurable, match="modality no-image"):
         measure("no-image-hits", grid(INSPECTORS, ITEMS))
@@ -89,33 +84,3 @@ def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
     measured = measure("no-image-hits", found)
     assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
     assert "the higher score counts, no-image-guess 1" in measured.notes[0]
-
-
-def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
-    """Told to guess, the language model has the second item as well; silent, it would have seemed to leak."""
-    rows = {("a", "no-image-guess"): [1, 1], ("text", "no-image"): [0, 0], ("text", "no-image-guess"): [0, 1]}
-    parts = [
-        grid({model: [float(s) for s in scores]}, modality=modality) for (model, modality), scores in rows.items()
-    ]
-    models = {"a": ModelEntry(spec="scripted:a", base="text")}
-    table = measure(
-        "no-image-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models), over="items"
-    ).table
-    assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
-    silent = Results(pl.concat([parts[0].scores, parts[1].scores]), parts[0].items, models)
-    assert measure("no-image-hits", silent, over="items").table["leak_hits"].sum() == 2
-
-
-def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
-    """Eight models asked 0- and 2-shot are eight inspectors; the way with the higher score counts."""
-    parts = [
-        grid({name: [float(s) for s in scores] for name, scores in INSPECTORS.items()}, ITEMS, modality="no-image"),
-        grid({name: [0.0] * 4 for name in INSPECTORS}, ITEMS, modality="no-image", shots="two"),
-    ]
-    measured = measure("no-image-hits", Results(pl.concat([part.scores for part in parts]), parts[0].items))
-    alone = measure("no-image-hits", parts[0])
-    assert measured.table.equals(alone.table)
-    assert measured.notes == (
-        "asked without the image in several ways (no-image none, no-image two): the higher score counts, "
-        "no-image none 8",
-    )

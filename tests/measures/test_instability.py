@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.stats.ranking import slope_within
 from tests.measures.tables import entropy, results
 
 MEASURE = MEASURES["instability"]
@@ -51,20 +50,6 @@ def test_the_mean_over_items() -> None:
     assert (found["tests"], found["n"], found["unread"], found["unmeasured"]) == (5, 2, 0, 0)
 
 
-def test_answers_that_were_not_read_widen_nothing() -> None:
-    found = row(results([*asked("1", "AA??B"), *asked("2", "?A???"), *asked("3", "?????")], items("1", "2", "3")))
-    assert found["entropy"] == pytest.approx(entropy([2, 1]).plain)
-    assert found["unread"] == pytest.approx(11 / 15)
-    assert (found["n"], found["unmeasured"]) == (1, 2)
-    assert found["accuracy"] == pytest.approx((0.4 + 0.2 + 0) / 3)
-
-
-def test_failed_calls_are_no_tests() -> None:
-    failed = {"item": "1", "sample": 7, "outcome": "failed", "reading": None, "score": None}
-    found = row(results([*asked("1", "AB"), failed], items("1")))
-    assert (found["tests"], found["unread"]) == (2, 0)
-
-
 def test_text_items_and_items_asked_once_are_out() -> None:
     texts = [
         {"item": "t", "sample": n, "reading": r, "metric": "open", "score": 0.0}
@@ -74,18 +59,6 @@ def test_text_items_and_items_asked_once_are_out() -> None:
     known = [*items("1", "2"), *items("t", "g", options=None)]
     found = row(results([*asked("1", "AB"), *asked("2", "A"), *texts, *given], known))
     assert (found["n"], found["unmeasured"], found["unread"]) == (1, 0, 0)
-
-
-def test_items_without_gold_have_an_entropy_but_no_accuracy() -> None:
-    found = row(results([dict(test, score=None) for test in asked("1", "AB")], items("1")))
-    assert found["entropy"] == pytest.approx(math.log(2))
-    assert found["accuracy"] is None
-
-
-def test_without_the_items_nothing_is_normalised() -> None:
-    found = row(results(asked("1", "AB")))
-    assert found["normalised"] is found["normalised_low"] is None
-    assert found["corrected"] == pytest.approx(math.log(2) + 1 / 4)
 
 
 def test_sources_vary_alone() -> None:
@@ -159,14 +132,6 @@ def test_as_counted_one_by_one(answers: dict[tuple[str, str], str]) -> None:
     }
 
 
-def test_categorical_columns() -> None:
-    """Tables of many millions are read as categories."""
-    plain = results([*asked("1", "AAB"), *asked("2", "AAA")], items("1", "2", cluster="c"))
-    names = ["item", "model", "choice", "benchmark"]
-    as_categories = Results(plain.scores.with_columns(pl.col(names).cast(pl.Categorical)), plain.items)
-    assert row(as_categories) == row(plain)
-
-
 ITEMS = [
     {"item": f"{dialogue}{turn}", "tag.dialogue": dialogue, "tag.turn": str(turn), "cluster": f"{dialogue}{turn}"}
     for dialogue in "abcd"
@@ -224,20 +189,40 @@ def test_dialogues_are_clusters_unless_images_join_them() -> None:
     assert by_turn(results(scores("gold", GOLD), one))["slope_low"][0] is None
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_slope_is_that_of_statsmodels(seed: int) -> None:
-    """Least squares with a dummy for each dialogue, clustered."""
+@pytest.mark.science
+@pytest.mark.parametrize(("dialogues", "turns"), [(15, 4), (40, 6)])
+def test_the_interval_of_the_slope_covers(dialogues: int, turns: int) -> None:
+    """Right and wrong answers in dialogues that differ in level and in slope; .93 to .96 in 400 simulations."""
+    rng, held = np.random.default_rng(1), 0
+    names = [(f"{dialogue}.{turn}", dialogue, turn) for dialogue in range(dialogues) for turn in range(turns)]
+    known = [{"item": name, "tag.dialogue": str(one), "tag.turn": str(turn)} for name, one, turn in names]
+    for _ in range(400):
+        levels, slopes = 0.7 + rng.normal(0, 0.1, dialogues), -0.05 + rng.normal(0, 0.03, dialogues)
+        chances = levels[:, None] + slopes[:, None] * (np.arange(turns) - (turns - 1) / 2)
+        answers = (rng.random(chances.shape) < chances).ravel()
+        found = results(
+            [{"item": name, "score": float(s)} for (name, *_), s in zip(names, answers, strict=True)], known
+        )
+        row = MEASURES["accuracy"].measure(found, Settings(by=("turn",))).table.row(0, named=True)
+        held += row["slope_low"] <= -0.05 <= row["slope_high"]
+    assert 0.92 <= held / 400 <= 0.985
+
+
+def test_the_slope_is_that_of_statsmodels() -> None:
+    """Least squares with a dummy for each dialogue; the interval is about as wide as the clustered one."""
     api = pytest.importorskip("statsmodels.api")
-    draw = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(30), 6)
-    x = np.tile(np.arange(1.0, 7.0), 30)
-    y = draw.normal(size=30)[groups] - 0.05 * x + draw.normal(size=180) * draw.uniform(0.5, 1.5, 30)[groups]
-    kept = draw.random(180) < 0.8
-    x, y, groups = x[kept], y[kept], groups[kept]
-    found, dialogues = slope_within(x, y, groups, groups)
-    counts = np.bincount(groups, minlength=30)
-    centred = [v - (np.bincount(groups, v, 30) / np.maximum(counts, 1))[groups] for v in (x, y)]
+    draw = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 6)
+    x = np.tile(np.arange(1.0, 7.0), 60)
+    y = draw.normal(size=60)[groups] - 0.05 * x + draw.normal(size=360) * draw.uniform(0.5, 1.5, 60)[groups]
+    known = [
+        {"item": f"{group}.{turn:g}", "tag.dialogue": str(group), "tag.turn": f"{turn:g}"}
+        for group, turn in zip(groups, x, strict=True)
+    ]
+    found = by_turn(results([{"item": k["item"], "score": s} for k, s in zip(known, y, strict=True)], known))
+    centred = [v - (np.bincount(groups, v) / 6)[groups] for v in (x, y)]
     fitted = api.OLS(centred[1], centred[0]).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    assert found.value == pytest.approx(fitted.params[0])
-    assert (found.low, found.high) == pytest.approx(tuple(fitted.conf_int()[0]))
-    assert dialogues == (counts > 1).sum()
+    assert found["slope"][0] == pytest.approx(fitted.params[0])
+    low, high = fitted.conf_int()[0]
+    assert found["slope_high"][0] - found["slope_low"][0] == pytest.approx(high - low, rel=0.1)
+    assert found["dialogues"][0] == 60

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.item_analysis import fit
 from tests.measures.tables import grid, measure, results
@@ -23,13 +22,6 @@ def test_each_item_has_its_mean_score_and_its_item_rest_correlation() -> None:
         assert found.table["item_rest"][place] == pytest.approx(np.corrcoef(scores, others[place])[0, 1])
 
 
-def test_few_models_give_no_slope_and_it_is_said() -> None:
-    found = measure("items", grid({"a": [1, 0], "b": [0, 1]}))
-    assert found.table["slope"].to_list() == [None, None]
-    assert found.table.schema["slope"] == pl.Float64
-    assert found.notes == ("slope and intercept need at least 8 models",)
-
-
 def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
     rng = np.random.default_rng(0)
     scores = rng.random((8, 30))
@@ -40,12 +32,6 @@ def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
     fitted = fit((scores.T[order] >= 0.5).astype(float))
     assert table["slope"].to_list() == pytest.approx(fitted.slopes.tolist())
     assert table["intercept"].to_list() == pytest.approx(fitted.intercepts.tolist())
-
-
-def test_no_rows_by_tag() -> None:
-    items = [{"item": str(i), "tag.core": "qp"[i]} for i in range(2)]
-    with pytest.raises(NotMeasurable, match="items: it has no rows by tag"):
-        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",)))
 
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "ABCD"[i % 4], "position": i % 4} for i in range(20)]
@@ -87,13 +73,6 @@ def test_the_gold_that_models_agree_against_comes_first() -> None:
     assert [row["ratio"] for row in found] == sorted((row["ratio"] for row in found), reverse=True)
 
 
-def test_a_protocol_of_too_few_models_is_left_out_and_named() -> None:
-    blind = [row | {"modality": "no-image"} for row in rows(models=1)]
-    found = wrong_golds(results([*rows(), *blind], ITEMS))
-    assert set(found.table["modality"]) == {"image"}
-    assert found.notes[-1] == "left out: modality with fewer than 2 models that chose an option"
-
-
 def slipping(models: int = 8) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Models that choose the gold of a hundred items, each with six slips of its own, and meet on C of three."""
     items = [item | {"item": str(20 * turn + number)} for turn in range(5) for number, item in enumerate(ITEMS)]
@@ -110,19 +89,6 @@ def slipping(models: int = 8) -> tuple[list[dict[str, Any]], list[dict[str, Any]
 
 
 WRONG = {"5", "45", "85"}
-
-
-def test_notes_say_what_the_list_is_worth() -> None:
-    found = wrong_golds(results(*slipping()))
-    assert "a queue for people" in found.notes[0]
-    expected = round(found.table["flawed"].sum())
-    assert 0 < expected <= len(WRONG)
-    assert found.notes[1] == f"by these odds {expected} of 100 golds are wrong, if at most 3.0 % of golds are wrong"
-    assert set(found.table["item"][:3]) == WRONG
-    known = MEASURES["wrong-golds"].measure(results(*slipping()), Settings(own={"people": 0.999})).table
-    assert known["flawed"].sum() < 0.5 < found.table["flawed"].sum()
-    with pytest.raises(InputError, match="people is a share"):
-        MEASURES["wrong-golds"].measure(results(*slipping()), Settings(own={"people": 95}))
 
 
 def test_eight_copies_of_a_model_are_one_and_give_no_odds() -> None:
@@ -177,8 +143,8 @@ def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> No
         .with_columns(pl.col("score").cast(pl.Float64))
         .rows(named=True)
     )
-    found = MEASURES["wrong-golds"].measure(results(answers, known), Settings(own={"task": "task"})).table
+    found = MEASURES["wrong-golds"].measure(results(answers, known), Settings()).table
     ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
     assert ranks[0] <= 20
-    assert ranks[1] <= 100
+    assert ranks[1] <= 300, "a plain count puts it at 822"
     assert found["flawed"].sum() <= 0.03 * len(items)

@@ -108,6 +108,14 @@ def _dawid_skene(matrix: Matrix, rounds: int = 30) -> Floats:
     return np.asarray(logsumexp(others, axis=1) - logs[items, matrix.keys])
 
 
+def _precision(scores: Floats, moved: NDArray[np.bool_], top: float) -> float:
+    """Share of moved keys in the top share; ties count as if drawn at random."""
+    size = round(top * len(moved))
+    threshold = np.sort(scores)[-size]
+    above, tied = scores > threshold, scores == threshold
+    return float((moved[above].sum() + (size - above.sum()) * moved[tied].mean()) / size)
+
+
 def _calibration_error(odds: Floats, wrong: NDArray[np.bool_]) -> float:
     bins = np.minimum((odds * 10).astype(int), 9)
     parts = [(odds[bins == part], wrong[bins == part]) for part in np.unique(bins)]
@@ -131,7 +139,7 @@ def test_planted_keys_are_found_and_odds_hold(
     for kind in ("random", "favourite"):
         for seed in range(SEEDS):
             planted, moved = _plant(matrix, kind, seed)
-            weighed = suspicion(planted.chosen, planted.number, planted.keys, kinds, matrix.tasks)
+            weighed = suspicion(planted.chosen, planted.number, planted.keys, kinds)
             errors.append(
                 _calibration_error(weighed.flawed[np.isfinite(weighed.flawed)], moved[np.isfinite(weighed.flawed)])
             )

@@ -9,7 +9,7 @@ import pytest
 from eyetest.measures.printed import as_latex, as_markdown, caveats, plain
 from eyetest.measures.stats.intervals import mean
 from eyetest.measures.tables import mean_columns
-from tests.measures.tables import grid, results
+from tests.measures.tables import results
 
 TABLE = pl.DataFrame(
     {
@@ -43,11 +43,6 @@ def test_latex_escapes_and_aligns() -> None:
 def test_programs_get_tags_by_name_and_no_nan() -> None:
     table = plain(pl.DataFrame({"tag.core": ["x"], "value": [float("nan")]}))
     assert table.to_dicts() == [{"core": "x", "value": None}]
-
-
-def test_a_model_without_any_score_is_named() -> None:
-    assert caveats(grid({"a": [1, None], "b": [0, 1]})) == ()
-    assert caveats(grid({"a": [1, 0], "dead": [None, None]})) == ("1 model without any score: dead",)
 
 
 def test_captions_do_not_mix_with_other_scores_but_open_answers_do() -> None:
@@ -112,12 +107,3 @@ def test_the_order_of_rows_does_not_matter_to_the_last_digit() -> None:
     shuffled = (rows.sample(fraction=1, shuffle=True, seed=seed).lazy() for seed in range(8))
     first, *others = (mean_columns(table, ["model"], ["x"]) for table in shuffled)
     assert all(table.equals(first) for table in others)
-
-
-def test_a_mean_of_nothing_is_null() -> None:
-    rows = pl.DataFrame(
-        {"model": ["a", "b"], "cluster": ["1", "1"], "x": [None, 1.0]}, schema_overrides={"x": pl.Float64}
-    )
-    found = mean_columns(rows.lazy(), ["model"], ["x"])
-    assert found.row(0) == ("a", None, None, None, 0, 0)
-    assert found.row(1, named=True)["x"] == 1

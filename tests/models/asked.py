@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, Self
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, ImageStore
 from eyetest.models import BatchModel, CallError, Images, Surroundings, make_models
 from eyetest.models.base import Call, Model
 from eyetest.prompts import build
@@ -13,10 +14,10 @@ Reply = Response | CallError
 
 
 class Embedded:
-    """An embedded model, and how it is set."""
+    """An embedded model, or another by its whole spec, and how it is set."""
 
     def __init__(self, name: str, bench: Benchmark, **entry: object) -> None:
-        made = ModelEntry(spec=f"embedded:{name}", **entry)  # type: ignore[arg-type]
+        made = ModelEntry(spec=name if ":" in name else f"embedded:{name}", **entry)  # type: ignore[arg-type]
         self._entries, self._bench = {name: made}, bench
 
     def ask(
@@ -58,6 +59,28 @@ async def _reply(model: Model, request: Request) -> Reply:
         return await model.answer(_call(model, request))
     except CallError as error:
         return error
+
+
+class Asker:
+    """One model that is asked one thing after the other."""
+
+    def __init__(self, images: ImageStore, patience: float = 20.0, **entry: Any) -> None:
+        world = Surroundings(Images(images), 5.0, patience, patience)
+        (self.model,) = make_models({"m": ModelEntry(**entry)}, world)
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.Runner()
+        self._loop.run(self.model.open())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._loop.run(self.model.close())
+        self._loop.close()
+
+    def answer(self, prompt: Prompt, **settings: object) -> Response:
+        """Its reply in one attempt."""
+        request = Request(model="m", prompt=prompt, settings={**settings, **self.model.settings})
+        return self._loop.run(self.model.answer(_call(self.model, request)))
 
 
 def texts(replies: Sequence[Reply]) -> list[str]:

@@ -5,7 +5,6 @@ EYETEST_VLLM_PYTHON names another Python that has vLLM.
 
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.proxy import free_port
 
 _MOST_SECONDS = 600
 """How long a server may take until it answers; two minutes are usual on two cores."""
@@ -40,13 +40,25 @@ def make_weights(kind: str, folder: Path) -> Path:
     return folder
 
 
+def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float, log: Path | None = None) -> None:
+    """Return once a server answers."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert process.poll() is None, log.read_text(errors="replace")[-3000:] if log else "the server ended"
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except OSError:
+            time.sleep(0.5)
+        else:
+            return
+    raise AssertionError("the server does not answer")
+
+
 class VllmServer:
     """vLLM's own server, which can be killed and started anew under the same address."""
 
     def __init__(self, weights: Path, log: Path, *options: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.root = f"http://127.0.0.1:{self.port}"
         self.url = f"{self.root}/v1"
         self.model = "tiny"
@@ -68,17 +80,7 @@ class VllmServer:
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, env=environment, start_new_session=True
             )
-        until = time.monotonic() + _MOST_SECONDS
-        while time.monotonic() < until:
-            assert self._process.poll() is None, self._log.read_text(errors="replace")[-3000:]
-            try:
-                urllib.request.urlopen(f"{self.root}/health", timeout=5).close()
-            except OSError:
-                time.sleep(0.5)
-            else:
-                return
-        self.kill()
-        raise AssertionError("vLLM's server does not answer")
+        wait_for(f"{self.root}/health", self._process, _MOST_SECONDS, self._log)
 
     def kill(self) -> None:
         """End it at once with the engine that it started, which would live on."""

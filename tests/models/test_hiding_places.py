@@ -97,21 +97,6 @@ def test_nothing_of_settings_but_what_is_known(
     assert manifest(tmp_path / "r")["models"]["m"]["sampling"]["top_p"] == 0.5
 
 
-@pytest.mark.slow
-def test_all_places_at_once_and_all_outputs(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 6)
-    endpoint.rule = lambda a: ECHOES[int(a.key, 16) % 3](a)
-    settings = {name: value for one in IN_SETTINGS.values() for name, value in one.items()}
-    entry = {"spec": f"openai:m@{endpoint.url}{IN_ADDRESS['queries']}#{SECRET}", "sampling": settings}
-    command = ("run", "b", "--models", endpoint.models(**entry, attempts=2, backoff=0.01), "--to", "r")
-    looks = (("show", "r"), ("show", "r", "--output", "json"), ("score", "r"), ("show", "r", "q1"), ("measure", "r"))
-    made = (("report", "r", "--page", "page.html"), ("export", "r", "--to", "a.jsonl"))
-    said = outputs(nursery, (*command, "--dry-run"), command, *looks, *made, EYETEST_API_KEY=SECRET)
-    assert len(stored(tmp_path / "r")) == 6
-    left = "".join(path.read_text("latin-1") for path in tmp_path.glob("*.html")) + files(tmp_path)
-    assert_hidden(said + left)
-
-
 MISTYPED = [
     f"openai:m@HTTPS://user:{SECRET}@host/v1",
     f"openai:https://user:{SECRET}@host/v1",

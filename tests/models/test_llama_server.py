@@ -6,25 +6,22 @@ without it, one is made in .venv-llama.
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from eyetest.benchmarks import BenchmarkWriter, import_benchmark
 from eyetest.prompts import build
-from eyetest.records import Condition, Item, Manifest
+from eyetest.records import Condition
 from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
+from tests.models.serving import wait_for
 from tests.running.benches import make_bench
+from tests.support.proxy import free_port
 
 SERVE = """
 import sys, time
@@ -65,75 +62,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     python, folder = python_with_llama(), tmp_path_factory.mktemp("gguf")
     found = subprocess.run([python, "-c", FIND], capture_output=True, text=True, check=True).stdout.strip()
     subprocess.run([python, ROOT / "tests/models/tiny_gguf.py", found, folder], check=True, capture_output=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [python, "-c", SERVE, str(port), str(folder / "language.gguf")]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(f"{url}/models", timeout=5).close()
-            break
-        except OSError:
-            assert process.poll() is None, "the server ended"
-            time.sleep(0.2)
+    wait_for(f"{url}/models", process, 120)
     yield url
     process.kill()
     process.wait()
-
-
-@pytest.fixture
-def models(server: str, tmp_path: Path) -> Path:
-    path = tmp_path / "models.yaml"
-    entry = {"spec": f"openai:smollm2@{server}", "sampling": {"max_tokens": 16}}
-    path.write_text(json.dumps({"smollm2": entry}))
-    return path
-
-
-@pytest.mark.slow
-def test_fifty_real_questions_blind_killed_and_resumed(shared: Path, models: Path, tmp_path: Path) -> None:
-    benchmark, _ = import_benchmark(shared / "data/mathvista/items.jsonl", tmp_path / "mathvista")
-    to = tmp_path / "run"
-    command = [*RUN, str(benchmark.path), "--models", str(models), "--condition", "no-image", "--limit", "50"]
-    command += ["--to", str(to), "--concurrency", "4"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as going:
-        while not (to / "journal").exists() or sum(1 for _ in read_responses(to)) < 12:
-            assert going.poll() is None, "the run was over before it could be killed"
-            time.sleep(0.05)
-        going.send_signal(signal.SIGKILL)
-    before = {response.request: response for response in read_responses(to)}
-    assert 12 <= len(before) < 46
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    stored = list(read_responses(to))
-    assert len(stored) == len({response.request for response in stored})
-    assert {response.request: response for response in stored}.items() >= before.items()
-    planned = Run(to).plan().column("request").to_pylist()
-    assert len(planned) == 50
-    assert set(planned) == {response.request for response in stored}
-    assert {response.outcome for response in stored} <= {"answered", "truncated"}
-    for response in stored:
-        assert response.tokens_in
-        assert response.tokens_out
-
-
-@pytest.mark.slow
-def test_what_the_server_cannot_do_fails_at_once_in_its_words(shared: Path, models: Path, tmp_path: Path) -> None:
-    benchmark, _ = import_benchmark(shared / "data/mathvista/items.jsonl", tmp_path / "mathvista")
-    long = Item(id="long", question="What comes next? " + "one two three " * 5_000, references=("one",))
-    with BenchmarkWriter(tmp_path / "long", Manifest(name="long")) as writer:
-        writer.add(long)
-    for bench, words in ((benchmark.path, "image input is not supported"), (tmp_path / "long", "context")):
-        to = tmp_path / f"run-{bench.name}"
-        command = [*RUN, str(bench), "--models", str(models), "--limit", "2", "--to", str(to)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 2, done.stderr
-        stored = list(read_responses(to))
-        assert stored
-        for response in stored:
-            assert (response.outcome, response.attempts, response.text) == ("failed", 1, None)
-            assert words in response.detail, msgspec.json.encode(response)
 
 
 def posted(url: str, body: object) -> Any:

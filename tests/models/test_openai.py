@@ -1,11 +1,9 @@
 """What an endpoint is sent, to the byte, and how its replies are sorted."""
 
-import asyncio
 import base64
 import gzip
 import io
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
@@ -20,13 +18,13 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
-from eyetest.models import Call, CallError, Images, Model, Surroundings, make_models
+from eyetest.models import CallError
 from eyetest.models.openai.connection import parse_target
 from eyetest.models.replies import read_completion, read_failure, retry_after
 from eyetest.prompts import build
-from eyetest.records import Asked, Choice, Condition, Item, Manifest, ModelEntry, Request, Response, Turn
-from eyetest.records.tables import Modality
+from eyetest.records import Choice, Condition, Item, Manifest, Response, Turn
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
+from tests.models.asked import Asker
 from tests.running.benches import image_file, make_bench, stored
 from tests.support.command import call as command
 
@@ -42,14 +40,6 @@ def bench(path: Path) -> Benchmark:
     return Benchmark(path)
 
 
-def call(item: Item, model: Model, condition: Condition | None = None, **settings: Any) -> Call:
-    condition = condition or Condition()
-    prompt = build(item, condition, prefill=model.entry.prefill)
-    request = Request(model=model.name, prompt=prompt, settings=dict(model.settings) | settings)
-    asked = Asked(item=item.id, model=model.name, **msgspec.structs.asdict(condition))
-    return Call(asked, item, request, request.id)
-
-
 def ask(
     endpoint: Endpoint,
     benchmark: Benchmark,
@@ -59,18 +49,9 @@ def ask(
     patience: float = 20.0,
 ) -> Response:
     """One attempt of a model made for it."""
-    spec = ModelEntry(**{"spec": f"openai:org/the-model@{endpoint.url}", **(entry or {})})
-    world = Surroundings(Images(benchmark.images), 5.0, patience, patience)
-
-    async def work() -> Response:
-        (model,) = make_models({"m": spec}, world)
-        await model.open()
-        try:
-            return await model.answer(call(benchmark[item], model, condition))
-        finally:
-            await model.close()
-
-    return asyncio.run(work())
+    spec = {"spec": f"openai:org/the-model@{endpoint.url}"} | (entry or {})
+    with Asker(benchmark.images, patience, **spec) as asker:
+        return asker.answer(build(benchmark[item], condition or Condition(), prefill=asker.model.entry.prefill))
 
 
 def test_a_request_to_the_byte(tmp_path: Path, endpoint: Endpoint) -> None:
@@ -109,30 +90,6 @@ def test_grey_images_have_the_size_of_those_they_stand_for(tmp_path: Path, endpo
             assert grey.size == (image.width, image.height)
             colours = grey.convert("RGB").getcolors()
         assert colours == [(image.width * image.height, (128, 128, 128))]
-
-
-@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "nothing"])
-def test_blind_sends_no_image(tmp_path: Path, endpoint: Endpoint, modality: Modality) -> None:
-    ask(endpoint, bench(tmp_path / "b"), "many", Condition(modality=modality))
-    (attempt,) = endpoint.attempts
-    assert attempt.images == []
-    assert isinstance(attempt.body["messages"][-1]["content"], str)
-    assert "data:image" not in str(attempt.body)
-
-
-def test_no_key_no_header(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("EYETEST_API_KEY", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-openai-alone")
-    benchmark = bench(tmp_path / "b")
-    ask(endpoint, benchmark, "talk")
-    assert "Authorization" not in endpoint.attempts[0].headers
-    monkeypatch.setenv("EYETEST_API_KEY", " ey-0123456789 \n")
-    ask(endpoint, benchmark, "talk")
-    assert endpoint.attempts[1].headers["Authorization"] == "Bearer ey-0123456789"
-    monkeypatch.setenv("MINE", "mine-0123456789")
-    monkeypatch.setenv("EYETEST_ALLOW_ENV", "MINE")
-    ask(endpoint, benchmark, "talk", entry={"key_env": "MINE"})
-    assert endpoint.attempts[2].headers["Authorization"] == "Bearer mine-0123456789"
 
 
 FATES: dict[str, tuple[Reply, str, bool]] = {
@@ -196,35 +153,6 @@ def test_another_model_or_version_than_asked_is_reported(
             assert ("the server answered as" in words) == bool(reported)
             assert reported in words
         assert {row.detail for row in stored(tmp_path / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
-
-
-def test_usage_and_thinking_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
-    body = completion("A", message={"content": "A", "reasoning_content": "hm"})
-    endpoint.rule = lambda attempt: Reply(body=body)
-    response = ask(endpoint, bench(tmp_path / "b"), "talk")
-    assert (response.text, response.thinking, response.finish) == ("A", "hm", "stop")
-    assert (response.tokens_in, response.tokens_out) == (11, 3)
-
-
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        (completion("plain"), "plain"),
-        (completion([{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]), "in parts"),  # type: ignore[arg-type]
-        (completion(None, message={"content": None, "refusal": "no"}), "no"),
-        ({"choices": [{"message": {"content": "bare"}}]}, "bare"),
-        (completion("x", usage={"prompt_tokens": "12", "completion_tokens": None}), "x"),
-        (completion("x", usage=None), "x"),
-        ({"choices": [{"index": n, "message": {"content": f"{n}"}} for n in (2, 0, 1)]}, "0"),
-        (completion("The error is in line 3, so B"), "The error is in line 3, so B"),
-        (completion("x", logprobs={"content": None}), "x"),
-        (completion("x", finish_reason="eos"), "x"),
-    ],
-    ids=str,
-)
-def test_the_many_ways_to_write_an_answer(body: object, text: str) -> None:
-    response = read_completion("0", msgspec.json.encode(body))
-    assert (response.outcome, response.text) == ("answered", text)
 
 
 @pytest.mark.parametrize(
@@ -313,21 +241,3 @@ def test_a_reply_without_end_is_not_read_to_its_end(
     with pytest.raises(CallError) as caught:
         ask(endpoint, bench(tmp_path / "b"), "talk")
     assert caught.value.kind == "garbage"
-
-
-def test_images_are_encoded_once_while_neighbours_need_them(tmp_path: Path) -> None:
-    benchmark = bench(tmp_path / "b")
-    reads: list[str] = []
-    store = benchmark.images
-    read: Callable[..., bytes] = store.read
-
-    class Counting:
-        def read(self, image: Any) -> bytes:
-            reads.append(image.sha256)
-            return read(image)
-
-    images = Images(Counting())  # type: ignore[arg-type]
-    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, Surroundings(images))
-    for _ in range(5):
-        model.body(call(benchmark["many"], model).request)  # type: ignore[attr-defined]
-    assert len(reads) == 3

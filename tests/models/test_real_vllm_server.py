@@ -86,25 +86,6 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
 
 
 @pytest.mark.slow
-def test_answers_and_weights_side_by_side_are_what_they_are_alone(
-    vllm_server: VllmServer, bench: Benchmark, tmp_path: Path
-) -> None:
-    spec = f"openai:{vllm_server.model}@{vllm_server.url}"
-    weighed, marked, written = Condition(method="likelihood"), Condition(method="first-token"), Condition()
-    how: dict[str, Any] = {"sampling": {"max_tokens": 8}}
-    alone = {
-        **weigh(bench, spec, tmp_path / "weighed", weighed, **how),
-        **weigh(bench, spec, tmp_path / "marked", marked, **how),
-        **weigh(bench, spec, tmp_path / "written", written, **how),
-    }
-    together = weigh(bench, spec, tmp_path / "together", weighed, marked, written, **how)
-    assert alone.keys() == together.keys()
-    for key, response in together.items():
-        assert response.text == alone[key].text
-        assert response.candidates == pytest.approx(alone[key].candidates, abs=1e-4)
-
-
-@pytest.mark.slow
 def test_a_server_that_is_killed_in_mid_run_and_started_again(
     vllm_server: VllmServer, bench: Benchmark, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from eyetest.redaction import redact, redact_answer
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import everything, make_bench, stored
 from tests.running.processes import Nursery
+from tests.support.command import call
 
 KEY = "sk-proj-Zq8/Rw3+xV_7bN2kLm9pQ4tY6uE1aS5d"
 BEGIN, END = KEY[:12], KEY[-12:]
@@ -81,50 +82,26 @@ def test_no_key_is_ever_written(tmp_path: Path, endpoint: Endpoint, nursery: Nur
     found = everything(tmp_path / "r") + "".join(said)
     for spelling in (KEY, BEGIN, END, json.dumps(KEY)[1:-1].replace("/", "\\/"), "sk-not-for-you"):
         assert spelling not in found, spelling
-    for row in stored(tmp_path / "r"):
-        assert KEY not in repr(row)
-        assert BEGIN not in repr(row)
+    if echo == "answer":
+        assert {row.text for row in stored(tmp_path / "r")} == {"A. Your key is [key]"}
 
 
-def test_the_rest_of_what_was_said_stays(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 1)
-    endpoint.rule = lambda attempt: Reply(body=completion(f"before {key_of(attempt)} after"))
-    assert (
-        nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", env={"EYETEST_API_KEY": KEY}).code
-        == 0
-    )
-    assert [row.text for row in stored(tmp_path / "r")] == ["before [key] after"]
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://user:hunter2-secret@host/v1",
-        "https://hunter2-secret@host/v1",
-        "http://host/v1?api_key=hunter2-secret",
-        "http://host/v1?x=1&token=hunter2-secret",
-        "http://host/v1?API-KEY=hunter2-secret",
-        "http://host/v1?password=hunter2-secret",
-        "http://host/v1?sig=1&access_token=hunter2-secret",
-    ],
-)
 @pytest.mark.parametrize("way", ["plain", "named", "yaml"])
-def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(
-    tmp_path: Path, nursery: Nursery, url: str, way: str
-) -> None:
+def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(tmp_path: Path, way: str) -> None:
     make_bench(tmp_path / "b", 1)
-    (tmp_path / "m.yaml").write_text(json.dumps({"m": {"spec": f"openai:m@{url}"}}))
-    words = {
-        "plain": ("--model", f"openai:m@{url}"),
-        "named": ("--model", f"m=openai:m@{url}"),
-        "yaml": ("--models", "m.yaml"),
-    }
-    done = nursery.run("run", "b", "--to", "r", *words[way])
-    assert done.code == 2
-    assert "hunter2" not in done.stderr + done.stdout
-    assert "key_env" in done.stderr, "it says what to do instead"
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "r").exists()
+    queries = ("api_key=", "x=1&token=", "API-KEY=", "password=", "sig=1&access_token=")
+    for start in ("user:", "", *(f"host/v1?{query}" for query in queries)):
+        url = f"http://{start}hunter2-secret" + ("" if "?" in start else "@host/v1")
+        (tmp_path / "m.yaml").write_text(json.dumps({"m": {"spec": f"openai:m@{url}"}}))
+        words = {
+            "plain": ("--model", f"openai:m@{url}"),
+            "named": ("--model", f"m=openai:m@{url}"),
+            "yaml": ("--models", tmp_path / "m.yaml"),
+        }
+        refused = call("run", tmp_path / "b", "--to", tmp_path / "r", *words[way]).refused()
+        assert "hunter2" not in refused
+        assert "key_env" in refused, "it says what to do instead"
+        assert not (tmp_path / "r").exists()
 
 
 def test_which_key_goes_where(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,10 +204,12 @@ def test_short_keys_and_none_change_nothing() -> None:
     assert redact_answer("none of these") == "none of these"
 
 
-@pytest.mark.parametrize("key", ["EMPTY", "none", "x", "ollama", "lm-studio", "not-needed", "content", "choices"])
-def test_a_dummy_key_does_not_garble_answers(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, key: str) -> None:
+def test_a_dummy_key_does_not_garble_answers(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Local servers take any word as a key, and people give them one. The answer has to arrive all the same."""
     make_bench(tmp_path / "b", 1)
-    done = nursery.run("run", "b", "--models", endpoint.models(attempts=1), "--to", "r", env={"EYETEST_API_KEY": key})
-    assert done.code == 0
-    assert [row.outcome for row in stored(tmp_path / "r")] == ["answered"]
+    for key in ("EMPTY", "none", "x", "ollama", "lm-studio", "not-needed", "content", "choices"):
+        monkeypatch.setenv("EYETEST_API_KEY", key)
+        call("run", tmp_path / "b", "--models", endpoint.models(attempts=1), "--to", tmp_path / key).fine()
+        assert [row.outcome for row in stored(tmp_path / key)] == ["answered"]

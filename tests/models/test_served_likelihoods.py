@@ -1,6 +1,5 @@
 """Likelihoods through servers, held to sums that a toy language model gives directly."""
 
-import asyncio
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +8,13 @@ from typing import Any
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.models import Call, CallError, Images, Surroundings, make_models
+from eyetest.models import CallError, Images
 from eyetest.prompts import build
-from eyetest.records import Asked, Condition, ImagePart, Item, Manifest, ModelEntry, Prompt, Request, Response
+from eyetest.records import Condition, ImagePart, Item, Manifest, ModelEntry, Prompt, Response
 from eyetest.records.item import Message, Part, Words
 from eyetest.running import Asking, Limits, Session
 from tests.endpoint import Attempt, Endpoint, Reply, fault
+from tests.models.asked import Asker
 from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
 from tests.running.benches import image_file, make_bench, manifest, stored
 from tests.running.processes import Nursery
@@ -59,30 +59,18 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return Benchmark(folder)
 
 
-class Asker:
-    """One model that is asked one thing after the other."""
+class ToyAsker(Asker):
+    """What a server's model is asked about the images of a benchmark."""
 
     def __init__(self, server: Endpoint, shown: Benchmark, **entry: Any) -> None:
-        world = Surroundings(Images(shown.images), 5.0, 20.0, 20.0)
-        (self._model,) = make_models({"m": ModelEntry(spec=f"openai:toy@{server.url}", **entry)}, world)
+        super().__init__(shown.images, spec=f"openai:toy@{server.url}", **entry)
         self._images = shown["x"].images
-
-    def __enter__(self) -> "Asker":
-        self._loop = asyncio.Runner()
-        self._loop.run(self._model.open())
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._loop.run(self._model.close())
-        self._loop.close()
 
     def ask(self, candidates: Sequence[str], images: int = 1, **more: Any) -> Response | CallError:
         imaged: tuple[Part, ...] = tuple(ImagePart(image) for image in self._images[:images])
         prompt = Prompt((Message("user", (*imaged, Words(QUESTION))),), candidates=tuple(candidates), **more)
-        request = Request(model="m", prompt=prompt, settings={"max_tokens": 512, **self._model.settings})
-        call = Call(Asked(item="x", model="m"), Item(id="x", question="?"), request, request.id)
         try:
-            return self._loop.run(self._model.answer(call))
+            return self.answer(prompt, max_tokens=512)
         except CallError as error:
             return error
 
@@ -104,7 +92,7 @@ def check(reply: Response | CallError, expected: Sequence[tuple[float, int]]) ->
 @pytest.mark.parametrize("images", [0, 1, 2])
 def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, shown: Benchmark, images: int) -> None:
     reported = message(shown, images)
-    with Asker(server, shown) as asker:
+    with ToyAsker(server, shown) as asker:
         whole = asker.ask(CANDIDATES, images)
         check(whole, [server.direct(reported, text) for text in CANDIDATES])
         letters = ("B", "A", "10")
@@ -120,7 +108,7 @@ def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, sho
 
 def test_letters_that_are_cut_into_bytes(server: ToyServer, shown: Benchmark) -> None:
     texts = ("naïve", "a 鳥 or two")
-    with Asker(server, shown) as asker:
+    with ToyAsker(server, shown) as asker:
         reply = asker.ask(texts)
     if isinstance(server, ToyLlama):
         assert isinstance(reply, CallError)
@@ -132,7 +120,7 @@ def test_letters_that_are_cut_into_bytes(server: ToyServer, shown: Benchmark) ->
 
 def test_the_tree_asks_about_a_beginning_once_and_about_the_prompt_first(shown: Benchmark) -> None:
     texts = ("two", "two birds", "two birds, or three", "four", "twofold")
-    with ToyVllm() as server, Asker(server, shown) as asker:
+    with ToyVllm() as server, ToyAsker(server, shown) as asker:
         check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
         asked = [one.body for one in server.attempts if "image_url" in str(one.body)]
     assert [body["messages"][-1]["role"] for body in asked].index("assistant") == 1
@@ -145,7 +133,7 @@ def test_the_tree_asks_about_a_beginning_once_and_about_the_prompt_first(shown: 
 
 
 def test_the_likeliest_tokens_are_enough_for_letters_alone(shown: Benchmark) -> None:
-    with ToyHosted() as server, Asker(server, shown) as asker:
+    with ToyHosted() as server, ToyAsker(server, shown) as asker:
         reply = asker.ask(("B", "A", "D"), first_token=True)
         refused = asker.ask(("B", "A", "D"))
     assert isinstance(reply, Response)
@@ -177,7 +165,7 @@ BROKEN: dict[str, object] = {
 @pytest.mark.parametrize("kind", [ToyVllm, OldVllm, ToySglang, ToyLlama])
 def test_malformed_replies_are_failures_that_may_pass(kind: type[ToyServer], shown: Benchmark) -> None:
     texts = ("two", "two or four")
-    with kind() as server, Asker(server, shown) as asker:
+    with kind() as server, ToyAsker(server, shown) as asker:
         assert isinstance(asker.ask(("one", "three")), Response)
         for number, path in enumerate(path for path in server.routes if path != "/props"):
             for what, body in BROKEN.items():
@@ -281,15 +269,3 @@ def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint
     (step,) = manifest(tmp_path / "r")["steps"]
     assert step["not_applicable"] == {"m: its server gives no likelihoods of given texts": 10}
     assert "ways" not in step
-
-
-def test_letters_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "b", 5)
-    with ToyHosted() as server:
-        asked = session(server, bench, Condition(method="likelihood"), Condition(method="first-token"))
-        progress = asked.run(tmp_path / "r")
-    assert progress.done == 5
-    (step,) = manifest(tmp_path / "r")["steps"]
-    why = "m: its server gives no likelihoods of given texts, only the likeliest first tokens"
-    assert step["not_applicable"] == {why: 5}
-    assert {row.candidates for row in stored(tmp_path / "r")} == {(-1.0, -2.0, None, None)}

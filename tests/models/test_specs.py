@@ -9,7 +9,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.models import parse_models, read_models
 from eyetest.models.scripted import parse_script
-from eyetest.records import Condition, mark, shown_order
+from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress, Session
 from eyetest.runs import read_answers, read_responses
 from tests.running.benches import make_bench
@@ -113,29 +113,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 def run(bench: Benchmark, to: Path, *specs: str, **asking: object) -> Progress:
     return Session(bench, parse_models(specs), Asking(limits=QUICK, **asking)).run(to)  # type: ignore[arg-type]
-
-
-def share_right(bench: Benchmark, to: Path, condition: Condition | None = None) -> float:
-    condition = condition or Condition()
-    right = []
-    for answer in read_answers(to):
-        item = bench[answer.item]
-        place = shown_order(item, condition).index(item.gold[0])
-        right.append(answer.text == mark(condition.letters, place))
-    return sum(right) / len(right)
-
-
-def test_it_is_right_as_often_as_it_is_told(bench: Benchmark, tmp_path: Path) -> None:
-    for words, low, high in (("right=1", 1, 1), ("right=0", 0, 0), ("right=0.7", 0.6, 0.8)):
-        run(bench, tmp_path / words, f"scripted:{words}")
-        assert low <= share_right(bench, tmp_path / words) <= high
-
-
-def test_the_same_call_gets_the_same_answer_and_seeds_differ(bench: Benchmark, tmp_path: Path) -> None:
-    for name, spec in (("a", "scripted:right=0.5"), ("b", "scripted:right=0.5"), ("c", "scripted:right=0.5,seed=1")):
-        run(bench, tmp_path / name, f"m={spec}")
-    said = {name: [row.text for row in read_answers(tmp_path / name)] for name in "abc"}
-    assert said["a"] == said["b"] != said["c"]
 
 
 def test_it_refuses_and_fails(bench: Benchmark, tmp_path: Path) -> None:

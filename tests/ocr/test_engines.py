@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from eyetest import ocr
 from eyetest.errors import InputError, MissingExtraError
-from eyetest.ocr import ENGINES, Engine, ReadLine, choose_engine, scripts_of
+from eyetest.ocr import ENGINES, Engine, ReadLine, choose_engine
 
 WORDS = ("Which bird is blue?", "A. The heron", "B. The 12 owls")
 
@@ -59,10 +59,6 @@ def test_a_page_without_words_has_no_lines(engine: Engine) -> None:
     assert not engine.read(Image.new("RGB", (120, 90), "white"))
 
 
-def test_every_engine_reads_latin(engine: Engine) -> None:
-    assert "latin" in engine.scripts()
-
-
 def test_a_wrong_name_gets_the_nearest_right_one() -> None:
     with pytest.raises(InputError, match='did you mean "tesseract"'):
         choose_engine("teseract")
@@ -88,9 +84,3 @@ def test_a_table_of_words_may_hold_quotes_and_empty_words(monkeypatch: pytest.Mo
     [line] = ENGINES["tesseract"].read(page())
     assert line.text == '"so'
     assert box_of(line) == pytest.approx((10 / 1.5, 20 / 1.5, 15 / 1.5, 26 / 1.5))
-
-
-def test_scripts_are_those_of_letters_alone() -> None:
-    assert scripts_of("12 % of owls") == {"latin"}
-    assert scripts_of("図 3: owl") == {"cjk", "latin"}
-    assert scripts_of("≈ 7 €") == frozenset()

@@ -24,8 +24,7 @@ QUERIES = st.builds(
         st.builds(AnswerFilter, st.sampled_from(ANSWER_KINDS), st.just("") | _TEXT, _CONDITION), max_size=3
     ).map(tuple),
     difficulty=_SPAN,
-    gain=_SPAN,
-    blind_right=st.just("") | _TEXT,
+    doubt=_SPAN,
     ids=st.lists(_TEXT, max_size=3).map(tuple),
     sort=st.sampled_from(["", "-difficulty", "id"]),
 )
@@ -43,10 +42,10 @@ def test_the_text_is_one_that_people_can_write() -> None:
         tags=(("task", "count"), ("task", "colour")),
         answers=(AnswerFilter("wrong", "qwen", "image"), AnswerFilter("refused")),
         difficulty=(0.5, inf),
-        sort="-gain",
+        sort="-id",
     )
     text = "text=red+car&tag.task=count&tag.task=colour&answer=wrong:qwen@image&answer=refused"
-    text += "&difficulty=0.5..&sort=-gain"
+    text += "&difficulty=0.5..&sort=-id"
     assert write_query(query) == text
     assert parse_query(f"?{text}") == query
     assert parse_query("") == parse_query("#") == Query()
@@ -66,7 +65,7 @@ def test_a_model_may_have_the_signs_of_the_grammar_in_its_name() -> None:
         ("answer=rong:a", 'did you mean "wrong"?'),
         ("difficulty=hard", "expected LEAST..MOST"),
         ("difficulty=0.9..0.1", "the smaller first"),
-        ("gain=nan..1", "expected LEAST..MOST"),
+        ("doubt=nan..1", "expected LEAST..MOST"),
         ("gold=A&gold=B", "given twice"),
         ("tag.=x", "no filter"),
         ("nonsense", "not a query"),

@@ -19,8 +19,8 @@ CHART = chart([30, 80, 55, 95, 10, 60], "Visitors by year")
 COPY = encoded(CHART.crop((20, 10, 620, 465)), "JPEG", quality=70)
 
 
-def findings(benchmark: Benchmark, against: Benchmark | None = None) -> dict[str, Finding]:
-    return {finding.kind: finding for finding in duplicate_images.run(Subject(benchmark, against=against))}
+def findings(benchmark: Benchmark) -> dict[str, Finding]:
+    return {finding.kind: finding for finding in duplicate_images.run(Subject(benchmark))}
 
 
 def written(path: Path, items: Sequence[tuple[str, str, bytes]]) -> Benchmark:
@@ -54,17 +54,6 @@ def test_a_image_in_two_splits_is_noted(tmp_path: Path) -> None:
     across = found["images-across-splits"]
     assert (across.severity, across.groups) == ("suspect", (("a", "b"),))
     assert "train" in across.evidence["b"]
-
-
-def test_images_of_another_benchmark_are_named(tmp_path: Path) -> None:
-    ours = written(tmp_path / "ours", [("a", "", encoded(CHART)), ("z", "", encoded(chart([1, 90, 4], "Rain")))])
-    theirs = written(tmp_path / "theirs", [("t1", "", COPY), ("t2", "", encoded(chart([50, 5, 70], "Snow")))])
-    found = findings(ours, theirs)
-    shared = found["images-also-in-other"]
-    assert (shared.severity, shared.items) == ("bad", ("a",))
-    assert "theirs" in shared.evidence["a"]
-    assert "t1" in shared.evidence["a"]
-    assert found["near-identical-images"].severity == "sound"
 
 
 def altered(image: Image.Image, rng: random.Random) -> bytes:

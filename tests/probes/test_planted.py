@@ -10,7 +10,7 @@ from tests.probes.generated import clean, flawless, plant_edges, plant_longest, 
 
 pytestmark = pytest.mark.science
 
-TESTS = ["positions", "surface-cues", "named-answer", "baselines"]
+TESTS = ["positions", "surface-cues", "named-answer", "frequent-answer"]
 QUICK = ["malformed", "duplicate-items", "option-order", *TESTS]
 KINDS = ["2", "4", "10", "yes-no", "numbers"]
 

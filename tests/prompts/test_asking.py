@@ -83,17 +83,6 @@ def test_examples_answer_as_they_are_asked_to(style: Letters) -> None:
                         assert assistant.text.startswith(user.text.rsplit("\n\n", 1)[0])
 
 
-def test_prefill_goes_on_with_the_mark() -> None:
-    for style in get_args(Letters):
-        condition = Condition(shots="format", letters=style)
-        prompt = build(choice_item(), condition, prefill=True)
-        answer = prompt.messages[1].text
-        assert answer.startswith(prompt.prefill)
-        assert re.fullmatch(r"\w+\)", answer.removeprefix(prompt.prefill))
-        assert prompt.messages == build(choice_item(), condition).messages
-        assert build(choice_item(), condition).prefill == ""
-
-
 def test_likelihood_weighs_the_choices_as_written() -> None:
     item = choice_item(" red", "green")
     prompt = asked(item, method="likelihood")
@@ -140,10 +129,6 @@ def test_first_token_weighs_the_letters_of_options_that_are_shown() -> None:
 
 
 LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if templates(kind, ask)]
-
-
-def test_every_kind_can_be_asked_in_every_way() -> None:
-    assert set(LISTS) == {(k, a) for k in ("choice", "text", "caption") for a in get_args(Ask)} | {("open", "direct")}
 
 
 @pytest.mark.parametrize(("kind", "ask"), LISTS)

@@ -41,13 +41,6 @@ def test_the_first_test_is_as_usual_and_all_axes_vary_together() -> None:
     assert [one.letters for one in (first, *others)] == ["upper", "lower", "digit", "upper", "lower"]
 
 
-def test_no_template_comes_again_before_all_were_used() -> None:
-    for seed in range(20):
-        templates = [one.template for one in ways(f"{ALL}+tests=15", seed)]
-        assert sorted(templates[:6]) == sorted(templates[6:12]) == list(range(6))
-        assert max(Counter(templates).values()) == 3
-
-
 def test_tests_follow_from_the_seed_and_more_of_them_begin_alike() -> None:
     assert ways(ALL, 3) == ways(ALL, 3)
     assert ways(ALL, 3) != ways(ALL, 4)

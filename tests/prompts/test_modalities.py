@@ -179,11 +179,6 @@ def test_removal_leaves_no_gap(text: str, left: str) -> None:
     assert remove(text) == left
 
 
-def test_only_unknown_ones_are_removed() -> None:
-    assert remove("<image 1> and <image 2>, <image 3>", known=2) == "<image 1> and <image 2>,"
-    assert remove("<image 0>x <image 1>", known=1) == "x <image 1>"
-
-
 def test_labels() -> None:
     assert label("as <image 01> and <image 2>") == "as [image 1] and [image 2]"
     assert label("as <image 1> and <image 2>", known=1) == "as <image 1> and [image 2]"

@@ -1,13 +1,13 @@
 """What must hold for any item under any condition."""
 
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.prompts import CannotApply, build
-from eyetest.records import Condition, ImagePart, Item, Lineage, Prompt, Request, Words
+from eyetest.records import Condition, Item, Lineage, Prompt, Request, Words
 from eyetest.records.tables import Ask, Letters, Method, Modality, Shots
 from tests.prompts.questions import image, seen
 from tests.strategies import drafts, full_words
@@ -72,12 +72,6 @@ def test_the_gold_takes_no_part(item: Item, condition: Condition, prefill: bool)
 
 
 @given(items(), conditions)
-def test_the_same_again(item: Item, condition: Condition) -> None:
-    copy = msgspec.json.decode(msgspec.json.encode(item), type=Item)
-    assert outcome(item, condition) == outcome(copy, condition)
-
-
-@given(items(), conditions)
 def test_each_image_once_or_not_at_all(item: Item, condition: Condition) -> None:
     prompt = outcome(item, condition)
     if isinstance(prompt, Prompt):
@@ -89,17 +83,6 @@ def test_each_image_once_or_not_at_all(item: Item, condition: Condition) -> None
             assert len(images) == len(item.images)
         elif not true:
             assert images == []
-
-
-@given(items(), conditions)
-def test_modality_changes_no_other_words(item: Item, condition: Condition) -> None:
-    changes: list[dict[str, Any]] = [{"modality": "image"}, {"modality": "gray"}]
-    image_, grey = (outcome(item, msgspec.structs.replace(condition, **change)) for change in changes)
-    if isinstance(image_, Prompt) and isinstance(grey, Prompt):
-        assert [message.text for message in image_.messages] == [message.text for message in grey.messages]
-        assert [type(part) is ImagePart for part in image_.messages[-1].parts] == [
-            not isinstance(part, Words) for part in grey.messages[-1].parts
-        ]
 
 
 @given(items(), conditions)

@@ -14,11 +14,9 @@ from eyetest.prompts.sets import contents, known_prompts, load_prompts, prompt_n
 from eyetest.records import Condition
 from eyetest.runs import Run
 from tests.endpoint import Endpoint
-from tests.endpoint import endpoint as endpoint
 from tests.prompts.questions import asked, choice_item, screenshot, spelt, text_item
 from tests.recipes.benches import make_bench
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 OWN = r"""
 system: You are terse.
@@ -193,14 +191,6 @@ def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endp
             label,
             "eyetest",
         }
-    gain = json.loads(
-        eyetest(
-            "measure", "gain", run, "--where", f"prompts={label}", "--set", "base=shots=two", "--output", "json"
-        ).out
-    )
-    assert [row["base_by"] for row in gain["rows"]] == [f"no-image direct two {label}"]
-    shown = eyetest("show", run, "q5", "--model", "llm").out
-    assert f"prompts {label}" in shown
     judged = written(tmp_path, "roles: {judge: 'Which of {options} is {reply}?'}", "judges")
     endpoint.forget()
     endpoint.answer = lambda attempt: "D"

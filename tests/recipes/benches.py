@@ -64,14 +64,11 @@ def by_item(folder: Path, stage: str | None = None) -> dict[str, str]:
     return dict(frame.select("item", "verdict").iter_rows())
 
 
-def counts(folder: Path, tag: str = "") -> dict[tuple[str, str], tuple[int, ...]]:
-    """``funnel.csv``: items in, kept, dropped, to fix, to review; by stage and value of a tag."""
+def counts(folder: Path) -> dict[str, tuple[int, ...]]:
+    """``funnel.csv``: items in, kept, dropped, to fix, to review; by stage."""
     with (folder / "funnel.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    names = ("into", "keep", "drop", "fix", "review")
-    return {
-        (row["stage"], row["value"]): tuple(int(row[name]) for name in names) for row in rows if row["tag"] == tag
-    }
+    return {row["stage"]: tuple(int(row[name]) for name in ("into", "keep", "drop", "fix", "review")) for row in rows}
 
 
 def kept(folder: Path) -> list[Item]:

@@ -13,8 +13,7 @@ _REFINING = """
 import eyetest.recipes, scipy.stats
 from eyetest.filters import FILTERS
 from eyetest.probes import PROBES
-from eyetest.recipes.hardening import hardeners
-list(FILTERS), list(PROBES), hardeners()
+list(FILTERS), list(PROBES)
 """
 
 

@@ -1,7 +1,6 @@
 """What is left is measured on the panel that decided, and on held-out models that did not."""
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,38 +15,8 @@ from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.records import Choice, Item
-from tests.recipes.benches import by_item, make_bench, write_yaml
-from tests.runs.conftest import Eyetest
 
 pytestmark = pytest.mark.journey
-
-
-def test_held_out_models_decide_nothing_and_measure_what_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    items = [item.id for item in make_bench(tmp_path / "b", 40)]
-    right = np.random.default_rng(2).random((6, 40)) < np.linspace(0.2, 0.8, 40)
-    rows = [
-        {"item": name, "model": f"m{model}", "modality": "no-image", "given": float(right[model, place])}
-        for model in range(6)
-        for place, name in enumerate(items)
-    ]
-    pl.DataFrame(rows).write_parquet(tmp_path / "answers.parquet")
-    eyetest("import", "answers.parquet", "--to", "r", "--bench", "b").fine()
-    panels = {"inspectors": {"size": 3, "modality": "no-image", "held_out": 3}}
-    stage = {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 1}}}
-    write_yaml(tmp_path / "recipe.yaml", {"panels": panels, "stages": [stage]})
-    command = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d", "--hold-out", "m3,m4,m5")
-    assert "held out" in eyetest(*command).fine()
-    kept = right[:3].sum(axis=0) <= 1
-    expected = {name: "keep" if stays else "drop" for name, stays in zip(items, kept, strict=True)}
-    assert by_item(tmp_path / "d") == expected
-    found = json.loads((tmp_path / "d/refine.json").read_text())["residual_blind"]
-    blind = {(row["who"], row["when"]): row["accuracy"]["value"] for row in found}
-    assert blind["panel", "after"] == pytest.approx(right[:3][:, kept].mean())
-    assert blind["held out", "before"] == pytest.approx(right[3:].mean())
-    assert blind["held out", "after"] == pytest.approx(right[3:][:, kept].mean())
 
 
 PANELS = 50

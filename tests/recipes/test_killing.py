@@ -1,7 +1,6 @@
 """Killed at any moment and started again, a refinement ends in the bytes of one that was not disturbed."""
 
 import random
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ import pytest
 
 from eyetest.runs import read_responses
 from tests.endpoint import Endpoint
-from tests.harden.options.items import bench
-from tests.harden.options.writing import answering, creature_items
 from tests.recipes.benches import by_item, make_bench, outcome, write_yaml
 from tests.running.processes import Nursery, until
 
@@ -39,18 +36,6 @@ RECIPE: dict[str, Any] = {
 }
 SCREEN = RECIPE["stages"][2]
 WHO = ("--panel", "inspectors=i1,i2,i3", "--panel", "contestants=e1,e2", "--panel", "judges=judge")
-HARDENED: dict[str, Any] = {
-    "panels": {"writer": {"size": 1}, "checker": {"size": 1}},
-    "stages": [
-        {
-            "harden": {"options": {"options": 8, "rounds": 2}},
-            "name": "more",
-            "writer": "writer",
-            "checker": "checker",
-        },
-        {"harden": {"screenshot": {"look": "screen"}}, "name": "pages"},
-    ],
-}
 
 
 def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -88,7 +73,7 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
         process.kill()
         assert process.code == -9, process.stderr
         kills += 1
-        now = answered(tmp_path / "killed")
+        now = len({response.request for response in read_responses(tmp_path / "killed/run")})
         assert now >= stored, "what was stored once stays stored"
         inside += now > stored
         stored = now
@@ -138,73 +123,3 @@ def test_kill_9_while_the_results_are_written(tmp_path: Path, nursery: Nursery) 
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
     left = [path.name for path in (tmp_path / "killed").iterdir()]
     assert not [name for name in left if ".partial-" in name], "the dead are swept"
-
-
-def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
-) -> None:
-    pytest.importorskip("typst")
-    items = creature_items(10, 4)
-    bench(tmp_path / "b", items)
-    endpoint.answer, endpoint.latency = answering(items), 0.03
-    entries = {name: {"spec": f"openai:{name}@{endpoint.url}", "concurrency": 2} for name in ("scribe", "critic")}
-    write_yaml(tmp_path / "models.yaml", entries)
-    write_yaml(tmp_path / "recipe.yaml", HARDENED)
-    who = ("--panel", "writer=scribe", "--panel", "checker=critic", "--skip-review")
-    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", *who)
-    whole = nursery.run(*command, "--to", "whole")
-    assert whole.code == 0, whole.stderr
-    needed = set(endpoint.answered)
-
-    def written() -> int:
-        return endpoint.answered.total()
-
-    def drawn() -> int:
-        return len(list((tmp_path / "killed/drafts").glob(".pages.partial-*/content/images/*/*")))
-
-    endpoint.forget()
-    for moment, least in ((written, len(needed) // 2), (drawn, 3)):
-        process = nursery.start(*command, "--to", "killed")
-        until(lambda moment=moment, least=least: moment() >= least, f"{least} {moment.__name__}")  # type: ignore[misc]
-        process.kill()
-        assert process.code == -9, process.stderr
-        assert not (tmp_path / "killed/verdicts.parquet").exists()
-    asked = endpoint.answered.total()
-    assert set(endpoint.answered) == needed
-    assert asked <= len(needed) + 2, "only what was in flight is asked again"
-    done = nursery.run(*command, "--to", "killed")
-    assert done.code == 0, done.stderr
-    assert endpoint.answered.total() == asked
-    assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
-    for name in ("options.json", "more/items.parquet", "pages/items.parquet", "pages/layout.parquet"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
-    images = [
-        sorted(path.name for path in (tmp_path / one / "pages/images").rglob("*.png")) for one in ("killed", "whole")
-    ]
-    assert images[0] == images[1]
-    assert len(images[0]) == len(items)
-
-
-def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 40)
-    specs = {f"i{n}": f"scripted:blind=0.5,seed={n},lag=0.03" for n in range(3)}
-    write_yaml(tmp_path / "models.yaml", {name: {"spec": spec, "concurrency": 2} for name, spec in specs.items()})
-    write_yaml(tmp_path / "recipe.yaml", {"panels": RECIPE["panels"], "stages": [SCREEN]})
-    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
-    who = ("--panel", "inspectors=i0,i1,i2", "--panel", "contestants=i0,i1", "--panel", "judges=i0")
-    process = nursery.start(*command, *who, "--to", "d")
-    until(lambda: answered(tmp_path / "d") >= 10, "answers")
-    process.send(signal.SIGSTOP)  # it must not end while the other one starts
-    other = nursery.run(*command, *who, "--to", "d")
-    assert other.code == 2
-    assert f"is being written by process {process.pid}" in other.stderr
-    process.send(signal.SIGINT)
-    process.send(signal.SIGCONT)
-    process.wait()
-    assert process.code == 130, process.stderr
-    assert "stopped by you" in process.stderr
-    assert "the same command goes on from here" in process.stderr
-    assert not (tmp_path / "d/verdicts.parquet").exists()
-    assert nursery.run(*command, *who, "--to", "d").code == 0
-    assert nursery.run(*command, *who, "--to", "whole").code == 0
-    assert outcome(tmp_path / "d") == outcome(tmp_path / "whole")

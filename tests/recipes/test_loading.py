@@ -24,7 +24,6 @@ stages:
   - {filter: zero-pass, panel: contestants, judge: judges}
   - {review: {reviewers: 2}}
   - {select: {per: core, count: 5}}
-rescale: {contestants: proportional}
 """
 
 
@@ -63,7 +62,6 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
     [
         ("{size: 4}", "{size: 0}", ", panels, size: Expected `int` >= 1"),
         ("modality: no-image,", "modality: blnd,", ", panels, modality: Invalid enum value 'blnd'"),
-        ("contestants: proportional", "contestant: proportional", ', rescale: no panel "contestant"; did you mean'),
         (
             "panel: inspectors",
             "panel: inspector",
@@ -79,6 +77,7 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ("value: 1}}", "value: 3}}", "at most 3 of 3 models is always so; no answer could change it"),
         ("grade: difficulty", "grade: difficulty, filter: blind-hits", "a stage is one of filter, grade, review"),
         ("grade: difficulty", "filter: difficulty", "write grade: difficulty"),
+        ("  - {select:", "  - {review: {}, name: again}\n  - {select:", "a recipe has one review stage"),
         ("count: 5}", "count: 5, total: 7}", "say one of count (of each quota), total"),
     ],
 )
@@ -154,9 +153,6 @@ def test_values_of_a_recipe_without_copying_it() -> None:
     total = with_settings(recipe, {"select.total": "300"}).stages[-1].select
     assert total
     assert (total.total, total.count, total.balance) == (300, None, ("axis", "difficulty"))
-    harden = with_settings(load_recipe("mmmu-pro"), {"ten-options.options.rounds": "1"}).stages[2].harden
-    assert harden
-    assert harden.settings == {"options": 10, "rounds": 1}
 
 
 @pytest.mark.parametrize(

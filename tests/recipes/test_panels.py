@@ -24,9 +24,8 @@ pytestmark = pytest.mark.journey
 MODELS = {name: ModelEntry(spec="scripted:", base="base-of-b" if name == "b" else None) for name in "abcde"}
 
 
-def recipe(rescale: bool = False, **panel: Any) -> Recipe:
-    made = msgspec.convert({"size": 3, "modality": "no-image", **panel}, Panel)
-    return Recipe(panels={"inspectors": made}, rescale={"inspectors": "proportional"} if rescale else {})
+def recipe(**panel: Any) -> Recipe:
+    return Recipe(panels={"inspectors": msgspec.convert({"size": 3, "modality": "no-image", **panel}, Panel)})
 
 
 def seated(found: Recipe, *named: str, models: str = "abcde", hold_out: str = "") -> tuple[str, str]:
@@ -60,8 +59,7 @@ def test_a_smaller_panel_sits_with_a_note() -> None:
         "panel inspectors: 2 of the recipe's 3 models; thresholds and bands count as shares; "
         "blind-hits keeps hits <= 1.33"
     ]
-    shares = msgspec.structs.replace(small, rescale={"inspectors": "proportional"})
-    assert small_panel_notes(shares, panels) == [], "the recipe itself says that they are shares"
+    assert seated(recipe(), *"abcde") == ("abcde", ""), "more are taken where they are named"
     assert small_panel_notes(small, seat(small, MODELS, {"inspectors": "abc"})) == []
 
 
@@ -80,7 +78,7 @@ def output(*rows: dict[str, Any]) -> Any:
 
 
 def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
-    one = seat(recipe(**panel, rescale=True), MODELS, {"inspectors": names})["inspectors"]
+    one = seat(recipe(**panel), MODELS, {"inspectors": names})["inspectors"]
     frame = recorded(found, one)
     return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
 

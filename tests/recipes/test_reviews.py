@@ -1,4 +1,4 @@
-"""A review begun, gone on with and read by refine; what a recipe left to people, round after round."""
+"""A review begun, gone on with and read by refine; what a recipe left to people."""
 
 import csv
 from pathlib import Path
@@ -10,22 +10,21 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.commands.review import export_review
-from eyetest.errors import Forbidden, InputError
+from eyetest.errors import InputError
 from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import OpenReview, ReviewSettings, open_review
 from eyetest.records import DecisionKind, Recipe
 from eyetest.studio.exchange import QUEUE
-from tests.recipes.benches import by_item, make_bench, verdicts
+from tests.recipes.benches import by_item, make_bench
 from tests.studio.project.reviews import people, say, take
 
 pytestmark = pytest.mark.journey
 
-TWICE: dict[str, Any] = {
+REVIEWED: dict[str, Any] = {
     "panels": {"inspectors": {"size": 1, "modality": "no-image"}},
     "stages": [
         {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 1}}},
-        {"review": {"reviewers": 1, "form": "mmmu-pro"}, "name": "first"},
-        {"review": {"reviewers": 2, "form": "Still right?"}, "name": "second"},
+        {"review": {"reviewers": 2, "form": "Still right?"}},
     ],
 }
 
@@ -36,7 +35,7 @@ def bench(tmp_path: Path) -> Path:
     return tmp_path / "b"
 
 
-def refine(folder: Path, recipe: dict[str, Any] = TWICE) -> Refined:
+def refine(folder: Path, recipe: dict[str, Any] = REVIEWED) -> Refined:
     chosen, models = msgspec.convert(recipe, Recipe), {"a": "scripted:blind=0.5"}
     return et.refine(folder / "b", recipe=chosen, to=folder / "d", models=models).outcome
 
@@ -50,34 +49,31 @@ def begin(*places: Path, to: Path | None = None, **wishes: Any) -> OpenReview:
 
 
 def test_a_benchmark_is_reviewed_beside_itself(bench: Path) -> None:
-    opened = begin(bench, rounds="1,2", per="core", form="Is it right?", solve=True)
+    opened = begin(bench, reviewers=3, form="Is it right?", solve=True)
     project = opened.project
     assert project.folder == bench.parent / "b-review"
     assert sorted(ids(opened)) == sorted(f"q{number}" for number in range(12))
-    cores = [int(name[1:]) % 2 for name in ids(opened)]
-    assert all(sum(cores[at : at + 2]) == 1 for at in range(0, 12, 2)), "both cores in turn"
-    assert [one.reviewers for one in project.plan.rounds] == [1, 2]
-    assert {one.form.about for one in project.plan.rounds} == {"Is it right?"}
-    assert (project.plan.together, project.plan.solve) == (True, True)
+    assert (project.plan.reviewers, project.plan.form.about) == (3, "Is it right?")
+    assert project.plan.form.solve
     assert project.plan.fingerprint == Benchmark(bench).manifest.fingerprint
     project.close()
 
 
 def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
-    first = begin(bench, items="3", rounds="2")
+    first = begin(bench, items="3", reviewers=2)
     drawn = ids(first)
     (ann,) = people(first.project, "ann")
     say(first.project, ann, take(first.project, ann), "drop", reason="blurred")
     first.project.close()
     for places in ([bench], [bench.parent / "b-review"]):
-        again = begin(*places, rounds="2")
+        again = begin(*places, reviewers=2)
         assert len(again.project.decisions()) == 1
         assert len(ids(again)) == 3
         again.project.close()
     more = begin(bench, items="tag.core=p")
     assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
     more.project.close()
-    wishes: dict[str, Any] = {"rounds": "1", "form": "mmstar", "solve": True, "per": "core"}
+    wishes: dict[str, Any] = {"reviewers": 1, "form": "mmstar", "solve": True}
     for name, wish in wishes.items():
         with pytest.raises(InputError, match=f"--{name}.* was begun otherwise; leave it out .eyetest review"):
             begin(bench, **{name: wish})
@@ -90,7 +86,7 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     assert {int(name[1:]) % 2 for name in samples[1]} == {0}
     assert sample.project.plan.items == tuple(f"{n} of 6 at random, seed 0: tag.core=p" for n in (2, 4))
     assert "items: 2 of 6 at random, seed 0" in et.review_status(bench.parent / "s").notes[1]
-    other = begin(bench, to=bench.parent / "other", rounds="1")
+    other = begin(bench, to=bench.parent / "other", reviewers=1)
     assert len(ids(other)) == 12
     other.project.close()
 
@@ -98,15 +94,13 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"rounds": "1,x"}, "--rounds: found '1,x', expected reviewers of each round: 1,2"),
-        ({"rounds": "0"}, "--rounds"),
+        ({"reviewers": 0}, "--reviewers: found 0, expected 1 to 50"),
         ({"items": "some"}, "--items: found 'some', expected review, all, a number"),
         ({"items": "9 of some"}, "--items: found 'some', expected review, all, a number"),
         ({"items": "9 of tag.core=zz"}, "means none"),
         ({"items": "review"}, "no item to review: --items review means none"),
         ({"items": "tag.core=zz"}, "means none"),
         ({"items": "tag.cure=p"}, 'did you mean "core"'),
-        ({"per": "cure"}, "--per: no tag 'cure'"),
         ({"form": "mmstarr"}, 'did you mean "mmstar"'),
     ],
 )
@@ -126,28 +120,26 @@ def work(opened: OpenReview, names: str, kinds: dict[str, DecisionKind] | None =
             say(opened.project, person, task, kind, labels=asked, comment=comment)
 
 
-def test_a_recipe_round_after_round(bench: Path) -> None:
-    """One looks at everything; refine goes on; two others look at what is left; refine ends."""
+def test_what_a_recipe_left_to_people(bench: Path) -> None:
+    """Two people decide; an admin settles what they disagree on; refine carries it out."""
     folder = bench.parent / "d"
     waiting = [verdict.item for verdict in refine(bench.parent).waiting]
     opened = begin(folder)
     assert sorted(ids(opened)) == sorted(waiting)
-    assert [one.form.name for one in opened.project.plan.rounds] == ["mmmu-pro", "plain"]
-    assert opened.project.plan.rounds[1].form.about == "Still right?"
+    assert opened.project.plan.form.about == "Still right?"
     gone, repaired, *rest = waiting
-    work(opened, "ann", {gone: "drop"})
+    work(opened, "ann", {gone: "drop"}, comment="secretly I doubt it")
     opened.project.close()
+    assert export_review(folder, to=bench.parent / "out").facts["open"]
+    for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
+        assert row["evidence"].startswith("blind-hits: keep.")
+        assert "doubt" not in row["evidence"], "what one person wrote is not shown to the next"
 
-    assert refine(bench.parent).paused == "second"
-    assert by_item(folder, "first") == {gone: "drop", repaired: "keep", **dict.fromkeys(rest, "keep")}
+    assert refine(bench.parent).paused == "review"
     opened = begin(folder / "review")
     assert opened.project.next_task(opened.project.people.named("ann")) is None
-    assert [row.waiting for row in opened.project.people.rows()] == [0]
-    with pytest.raises(Forbidden):
-        opened.project.task(opened.project.people.named("ann"), repaired, 2)
-    work(opened, "bob", {repaired: "drop"})
-    work(opened, "eve", {})
-    assert opened.project.progress().disputed == 1
+    work(opened, "bob", {gone: "drop", repaired: "drop"})
+    assert opened.project.progress().disputes.open == 1
     opened.project.close()
 
     assert [verdict.item for verdict in refine(bench.parent).waiting] == [repaired]
@@ -157,19 +149,5 @@ def test_a_recipe_round_after_round(bench: Path) -> None:
     again.project.close()
     refined = refine(bench.parent)
     assert (refined.paused, refined.waiting) == ("", [])
-    assert by_item(folder, "second") == {repaired: "fix", **dict.fromkeys(rest, "keep")}
+    assert by_item(folder, "review") == {gone: "drop", repaired: "fix", **dict.fromkeys(rest, "keep")}
     assert Benchmark(folder / "benchmark")[repaired].question == "Which one now?"
-
-
-def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path) -> None:
-    folder = bench.parent / "d"
-    refine(bench.parent)
-    opened = begin(folder)
-    work(opened, "ann", comment="secretly I doubt it")
-    opened.project.close()
-    refine(bench.parent)
-    assert "secretly I doubt it" in verdicts(folder).filter(stage="first").get_column("reason")
-    assert export_review(folder, to=bench.parent / "out").facts["open"]
-    for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
-        assert row["evidence"].startswith("blind-hits: keep.")
-        assert "doubt" not in row["evidence"]

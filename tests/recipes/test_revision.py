@@ -32,16 +32,14 @@ SHOWN = {"core": "math", "needed": "yes"}
 
 
 def decision(item: str, kind: Any, reviewer: str = "ann", **more: Any) -> Decision:
-    return Decision(item=item, round=1, reviewer=reviewer, time="2025-01-02T03:04:05+00:00", decision=kind, **more)
+    return Decision(item=item, reviewer=reviewer, time="2025-01-02T03:04:05+00:00", decision=kind, **more)
 
 
 def reviewed(*decisions: Decision, items: tuple[str, ...] = (), reviewers: int = 1) -> ReviewedItems:
     """What these decisions come to, about their own items or these."""
     names = items or tuple(dict.fromkeys(one.item for one in decisions))
-    outcomes = {
-        name: decide([one for one in decisions if one.item == name], reviewers, unanimous=True) for name in names
-    }
-    return ReviewedItems(outcomes, decisions, (FORM,))
+    outcomes = {name: decide([one for one in decisions if one.item == name], reviewers) for name in names}
+    return ReviewedItems(outcomes, decisions, FORM)
 
 
 @pytest.fixture
@@ -129,18 +127,6 @@ def test_the_same_decisions_give_the_same_bytes(bench: Benchmark, tmp_path: Path
     assert written(one) == written(two)
     revise_benchmark(bench, given, one, overwrite=True)
     assert written(one) == written(two)
-
-
-def test_withdrawn_decisions_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
-    given = reviewed(
-        decision("q1", "drop"), decision("q1", "undo"), decision("q2", "keep"), decision("q2", "keep", "bob")
-    )
-    new = revise_benchmark(bench, given, tmp_path / "new")
-    assert new.counts["open"] == 1
-    assert "q1" in new.benchmark
-    assert [row["decision"] for row in rows(new.benchmark)] == ["open"]
-    with pytest.raises(InputError, match="no item has a decision yet"):
-        revise_benchmark(bench, reviewed(decision("q1", "drop"), decision("q1", "undo")), tmp_path / "none")
 
 
 def test_what_cannot_be_revised(bench: Benchmark, tmp_path: Path) -> None:

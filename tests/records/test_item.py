@@ -70,10 +70,3 @@ def test_sound_items_have_no_problems() -> None:
     ]
     assert [list(problems(made)) for made in sound] == [[]] * len(sound)
     assert list(problems(item(references=()), gold_required=False)) == []
-
-
-def test_items_are_json_and_back() -> None:
-    made = item(images=(IMAGE,), tags={"a": [1, {"b": None}]}, history=(Turn("q", "a"),))
-    assert msgspec.json.decode(msgspec.json.encode(made), type=Item) == made
-    with pytest.raises(msgspec.ValidationError, match="unknown field `anwser`"):
-        msgspec.convert({"id": "1", "question": "q", "anwser": "x"}, Item)

@@ -56,10 +56,6 @@ def test_other_files_are_answered_with_what_was_expected(items: Reformed, tmp_pa
     for name in ("imagenet-1k", "cifar10", "flowers102", "pets37", "medic"):
         with pytest.raises(InputError, match=r"expected|not JSON"):
             items(name, tmp_path / "x")
-    written(tmp_path / "names", synset_words_txt="\n".join(NAMES), classes_txt="cat\nfire lily\n")
-    for name in ("imagenet-1k", "cifar100", "flowers102"):
-        with pytest.raises(InputError, match="only names of classes; expected"):
-            items(name, tmp_path / "names")
 
 
 def test_a_limit_counts_items_and_unusable_images_are_counted(items: Reformed, tmp_path: Path) -> None:

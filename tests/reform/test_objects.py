@@ -84,12 +84,6 @@ def test_a_box_holds_what_is_annotated_and_no_distractor_shares_it(
         assert not wrong(item) & here
 
 
-def test_a_box_in_words_is_given_by_its_corners(items: Reformed, coco: Objects, shared: Path) -> None:
-    for item in items("coco-grounded", shared / "data/native/COCO", show="text"):
-        left, top, width, height = item.tags["box"]
-        assert f"[{round(left)}, {round(top)}, {round(left + width)}, {round(top + height)}]?" in item.question
-
-
 def covers(one: list[float], other: list[float]) -> float:
     """Share of the smaller box that is in the other, pixel column by pixel column."""
     across = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])

@@ -65,13 +65,6 @@ def test_damaged_images_and_paths_that_lead_out_are_missing(tmp_path: Path) -> N
     assert any(line.startswith("2 images cannot be used") and "'broken.png'" in line for line in done.notes)
 
 
-def test_a_damaged_file_in_a_folder_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "val.json").write_text('[{"image": "x.jpg", "question": "Wh')
-    with pytest.raises(InputError, match=r"val\.json is not JSON"):
-        et.reform("vizwiz", annotations=[tmp_path / "a"], to=tmp_path / "b")
-
-
 def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
     instances = json.loads((NATIVE / "coco-counting" / "instances_val2017.json").read_text())
     for image in instances["images"]:

@@ -58,17 +58,6 @@ def test_a_okvqa(shared: Path, reformed: Reformed) -> None:
         assert entry["choices"][entry["correct_choice_idx"]] in item.question
 
 
-def test_science_qa(shared: Path, tmp_path: Path) -> None:
-    problems = loaded(shared / "data/native/ScienceQA/problems.json")
-    items = list(reformed("scienceqa", shared / "data/native/ScienceQA/problems.json", tmp_path))
-    assert {item.id for item in items} == {number for number, problem in problems.items() if problem["image"]}
-    for item in items:
-        problem = problems[item.id]
-        assert gold(item) == problem["choices"][problem["answer"]]
-        assert item.hint == problem["hint"].strip()
-        assert item.tags[MISSING] == [f"{problem['split']}/{item.id}/{problem['image']}"]
-
-
 def test_visdial(shared: Path, reformed: Reformed) -> None:
     folder = shared / "data/native/VisDial"
     data = loaded(folder / "visdial_1.0_val_crowdsourced.json")["data"]
@@ -91,15 +80,6 @@ def test_visdial(shared: Path, reformed: Reformed) -> None:
             checked["dense"] += 1
     assert len(items) > 100
     assert checked["dense"] >= 8
-
-
-def test_doc_vqa(shared: Path, tmp_path: Path) -> None:
-    entries = {str(one["questionId"]): one for one in loaded(shared / "data/native/DocVQA/val_v1.0.json")["data"]}
-    items = list(reformed("docvqa", shared / "data/native/DocVQA/val_v1.0.json", tmp_path))
-    assert {item.id for item in items} == set(entries)
-    for item in items:
-        assert set(item.references) == {answer.strip() for answer in entries[item.id]["answers"]}
-        assert item.tags[MISSING] == [entries[item.id]["image"]]
 
 
 def test_funsd(shared: Path, reformed: Reformed) -> None:
@@ -159,19 +139,3 @@ def test_vsr(shared: Path, tmp_path: Path) -> None:
         assert item.choices[item.gold[0]].text == ("yes" if lines[item.id]["label"] == 1 else "no")
     one = list(reformed("vsr", shared / "data/native/VSR" / "random_dev.jsonl", tmp_path))
     assert [item.id for item in one] == [str(number) for number in range(1, 301)]
-
-
-def test_vsr_relations(shared: Path, tmp_path: Path) -> None:
-    items = list(reformed("vsr-relation", shared / "data/native/VSR", tmp_path))
-    lines = lines_of_vsr(shared)
-    true = {key for key, line in lines.items() if line["label"] == 1}
-    assert {item.id for item in items} <= true
-    assert len(items) >= 0.7 * len(true)
-    for item in items:
-        relation, caption = str(lines[item.id]["relation"]), str(lines[item.id]["caption"])
-        subject, thing = (part.removesuffix(" is").strip() for part in caption.split(f" {relation} ", 1))
-        assert item.choices[item.gold[0]].text == caption
-        for choice in item.choices:
-            assert choice.text.startswith(f"{subject} ")
-            assert choice.text.endswith(f" {thing}")
-            assert choice.correct == (choice.text == caption)

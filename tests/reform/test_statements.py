@@ -1,42 +1,20 @@
 """Statements, pairs, steps and expressions: golds are those of the files, read here by other means."""
 
-import csv
 import json
 from pathlib import Path
 
 from tests.reform.conftest import NATIVE, Reformed, gold, golds, written
 
-WORDS = {
-    "entailment": "yes",
-    "neutral": "not sure",
-    "contradiction": "no",
-    "supported": "yes",
-    "NEI": "not sure",
-    "refuted": "no",
-}
 
-
-def test_labels_become_yes_no_and_not_sure(items: Reformed, tmp_path: Path) -> None:
-    path = NATIVE / "snli-ve/snli_ve_test.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    expected = {row["pairID"]: WORDS[row["gold_label"]] for row in rows}
-    assert golds(items("SNLI_VE", path)) == expected
-    undecided = {"pairID": "x", "Flikr30kID": "1.jpg", "sentence2": "It rains.", "gold_label": "-"}
-    lines = "".join(json.dumps(row) + "\r\n" for row in (*rows, undecided))
-    assert golds(items("snli-ve", written(tmp_path / "a", lines_jsonl="\ufeff" + lines))) == expected
-    table = "Flickr30kID,pairID,hypothesis,gold_label\n7.jpg,p1,It rains.,neutral\n8.jpg,p2,It snows.,contradiction\n"
-    reformed = items("snli-ve", written(tmp_path / "b", rows_csv=table))
-    assert golds(reformed) == {"p1": "not sure", "p2": "no"}
-    assert [item.tags["missing_images"] for item in reformed] == [["7.jpg"], ["8.jpg"]]
-
-
-def test_a_claim_comes_with_its_evidence_and_image(items: Reformed) -> None:
-    with (NATIVE / "mocheg/Corpus2.csv").open(newline="") as file:
-        expected = {row["claim_id"]: WORDS[row["cleaned_truthfulness"]] for row in csv.DictReader(file)}
-    reformed = items("mocheg", NATIVE / "mocheg")
-    assert golds(reformed) == expected
-    assert reformed[0].hint == "The town says that the statue was painted on Monday."
-    assert reformed[0].tags["missing_images"] == ["900-proof-00-statue.jpg"]
+def test_lines_with_a_mark_of_byte_order_and_tables_are_read_alike(items: Reformed, tmp_path: Path) -> None:
+    labels = {"entailment": "yes", "neutral": "not sure", "contradiction": "no", "-": None}
+    rows = [
+        {"pairID": label, "Flikr30kID": "1.jpg", "sentence2": "It rains.", "gold_label": label} for label in labels
+    ]
+    lines = "\ufeff" + "".join(json.dumps(row) + "\r\n" for row in rows)
+    table = "Flickr30kID,pairID,hypothesis,gold_label\n" + "".join(f"7.jpg,{one},It rains.,{one}\n" for one in labels)
+    for folder in (written(tmp_path / "a", lines_jsonl=lines), written(tmp_path / "b", rows_csv=table)):
+        assert golds(items("snli-ve", folder)) == {label: word for label, word in labels.items() if word}
 
 
 def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
@@ -46,11 +24,7 @@ def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
     for row in rows:
         for n in (0, 1):
             caption, image = reformed[f"{row['id']}:caption-{n}"], reformed[f"{row['id']}:image-{n}"]
-            assert gold(caption) == row[f"caption_{n}"]
-            assert caption.tags["missing_images"] == [row[f"image_{n}"]]
-            assert row[f"caption_{n}"] in image.question
-            assert gold(image) == f"<image {n + 1}>"
-            assert image.tags["missing_images"] == [row["image_0"], row["image_1"]]
+            assert gold(caption) == row[f"caption_{n}"] in image.question
             assert (caption.group or caption.id) == image.group == f"{row['id']}:caption-0"
 
 

@@ -63,7 +63,7 @@ def test_no_model_with_the_image_is_better() -> None:
     text = said(told(rows))
     assert text.startswith("There is no evidence that the images are needed: ")
     assert "of 2 models with the image, 0 significantly better and 1 worse." in text
-    assert "The image adds 0.0 points" in text
+    assert "The image adds 0.0 [−0.7, 0.7] points" in text
     assert text.endswith("the interval of 0 of 1 gain lies above 0.")
 
 
@@ -86,7 +86,7 @@ def test_open_questions_have_nothing_to_guess_from() -> None:
     report = told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image"), options=None)
     assert said(report).startswith("The images help: ")
     assert "guessing" not in said(report)
-    assert "Gain: not measured (no model was asked both" in lacks(report)[0][0]
+    assert lacks(report) == []
 
 
 @pytest.mark.parametrize(("scores", "words"), [([None], "no answer has a score"), ([], "no model was asked yet")])
@@ -173,13 +173,8 @@ MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("
 
 def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
     """Nine of twelve items with options, none of eight without: 45 % beside 25 % would compare two benchmarks."""
-    report = report_of(MIXED)
     blind = report_of(MIXED + asked("a", [*[1.0] * 6, *[0.0] * 14], "no-image"))
     assert first_sentence(blind).endswith("(50.0 on items with options, guessing 25.0).")
-    assert report.headline is not None
-    rows = {row["model"]: row for row in report.headline.to_dicts()}
-    assert (rows["a"]["with_options"], rows["a"]["guessing"], rows["a"]["options_n"]) == (0.75, 0.25, 12)
-    assert rows["c"]["options_n"] == 3
 
 
 def test_who_has_not_answered_everything_is_told_first() -> None:
@@ -225,8 +220,6 @@ def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
     rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)
     report = report_of(rows)
     assert "The image adds 12.5 " in said(report)
-    assert report.headline is not None
-    assert dict(report.headline.select("model", "no_image_by").iter_rows())["a"] == modality
 
 
 def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> None:
@@ -234,6 +227,4 @@ def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> Non
     rows = asked("a", [1.0] * 20) + asked("a", [0.0] * 20, "no-image")
     rows += asked("a", [1.0] * 20, ask="cot") + asked("a", [1.0] * 20, "no-image", ask="cot")
     report = report_of(rows + asked("b", [1.0] * 20))
-    assert report.headline is not None
-    assert dict(report.headline.select("model", "gain").iter_rows()) == {"a": 1.0, "b": None}
     assert "The image adds 100.0 " in said(report)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -10,11 +9,11 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures import MEASURES, NotMeasurable, Settings
 from eyetest.pages import palette
 from eyetest.pages.plots import as_png, for_page
 from eyetest.reports.figures import FIGURES
-from eyetest.reports.report import Material, Report, chart, tell, unanswered
+from eyetest.reports.report import Material, Report, chart, tell
 from tests.measures.tables import grid, results
 from tests.reports.pages import HOSTILE
 from tests.reports.synthetic import panel
@@ -22,8 +21,7 @@ from tests.reports.synthetic import panel
 pytestmark = pytest.mark.journey
 
 NAMES = {
-    *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel"),
-    *("instability", "items", "positions", "modality"),
+    *("accuracy", "capabilities", "composition", "failures", "funnel", "instability", "modality"),
 }
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
@@ -33,9 +31,8 @@ FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": 
 def drawn_report(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
     dimensions = HOSTILE if hostile else ("shape", "colour")
-    elo = {name: 1000.0 - i for i, name in enumerate(names)}
     found = panel(names, cores=dimensions)
-    return tell(Material(found, external=elo, funnel=FUNNEL))
+    return tell(Material(found, funnel=FUNNEL))
 
 
 def test_all_figures_are_there_and_say_how_to_be_read() -> None:
@@ -50,10 +47,7 @@ def test_all_figures_are_there_and_say_how_to_be_read() -> None:
 def test_two_models_or_thirty(models: int) -> None:
     report = drawn_report(models)
     drawn = {one.figure.name for one in report.drawn}
-    lost = {one.title for one in report.missing}
-    few = {"correlation", "external", "items"} if models < 3 else set()
-    assert drawn == NAMES - few
-    assert lost == {FIGURES[name].title for name in few}
+    assert (drawn, report.missing) == (NAMES, [])
     assert [one.figure.place for one in report.drawn] == sorted(one.figure.place for one in report.drawn)
     for one in report.drawn:
         assert float(ElementTree.fromstring(one.svg).attrib["height"]) < 2_400, one.figure.name
@@ -66,7 +60,7 @@ def colours(svg: str) -> Iterator[str]:
 
 def test_every_colour_has_its_twin_in_the_dark() -> None:
     known = set(re.findall(r'="(#\w+)"', palette.dark_rules()))
-    free = {"none", "transparent", palette.ON_BRIGHT, palette.PAPER, "white"}
+    free = {"none", "transparent", palette.PAPER, "white"}
     for one in drawn_report(30).drawn:
         assert set(colours(one.svg)) <= known | free, one.figure.name
         assert float(ElementTree.fromstring(one.svg).attrib["width"]) < 1_100, one.figure.name
@@ -126,28 +120,6 @@ def test_failures_are_counted_by_kind() -> None:
     row = numbers("failures", Material(results(rows))).row(0, named=True)
     assert row == {"series": "m", "share": 7 / 10, "failed": 1, "blocked": 1, "refused": 2, "ambiguous": 1,
                    "cut off": 1, "unreadable": 1, "scored above 0": 1, "calls": 10}  # fmt: skip
-
-
-def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, ...]] = []
-    accuracy = MEASURES["accuracy"]
-
-    def counted(results: Results, settings: Settings) -> Measured:
-        calls.append(settings.by)
-        return accuracy.measure(results, settings)
-
-    monkeypatch.setitem(MEASURES._load(), "accuracy", replace(accuracy, measure=counted))
-    report = tell(Material(panel(["a", "b", "c"], items=12)))
-    assert report.headline is not None
-    assert sorted(calls) == [(), (), ("axis",), ("core",)]  # all protocols, the usual one, and by each tag
-
-
-def test_a_benchmark_alone_has_what_items_tell() -> None:
-    report = tell(Material(unanswered(panel(["a"]).items)))
-    assert [one.figure.name for one in report.drawn] == ["composition"]
-    assert report.headline is None
-    with pytest.raises(NotMeasurable, match="name a run beside the benchmark"):
-        report.material.measured("accuracy")
 
 
 def test_the_usual_protocol_sees_and_is_the_most_asked() -> None:

@@ -153,27 +153,29 @@ def test_a_board_sorts_switches_filters_links_and_saves(tmp_path: Path, browser:
     found = several(40, 60)
     entries = {name: ModelEntry(spec="scripted:", open=name < "c") for name in NAMES}
     page = written(
-        material := Material(replace(found, models=entries)), leaderboard(material), tmp_path / "board.html"
+        material := Material(replace(found, models=entries), Settings(by=("model.open",))),
+        leaderboard(material),
+        tmp_path / "board.html",
     )
     visitor = browser.visitor(1440, 900)
     visitor.goto(page)
     column = "[...document.querySelectorAll('#board tbody tr:not([hidden])')].map((row) => row.cells[{}].textContent)"
     names = visitor.evaluate(column.format(1))
     assert names[0] == "alpha"
-    means = visitor.evaluate(column.format(2))
+    means = visitor.evaluate(column.format(3))
     visitor.click("#board thead th:nth-child(2) [role=button]")
     assert visitor.evaluate(column.format(1)) == sorted(names)
-    visitor.click("#board thead th:nth-child(3) [role=button]")
-    assert visitor.evaluate(column.format(2)) == means
+    visitor.click("#board thead th:nth-child(4) [role=button]")
+    assert visitor.evaluate(column.format(3)) == means
     visitor.evaluate("document.querySelector('[value=gain]').click()")
-    assert visitor.evaluate(column.format(2)) != means
-    gains = [float(text.split()[0].replace("−", "-")) for text in visitor.evaluate(column.format(2)) if text != "–"]
+    assert visitor.evaluate(column.format(3)) != means
+    gains = [float(text.split()[0].replace("−", "-")) for text in visitor.evaluate(column.format(3)) if text != "–"]
     assert gains == sorted(gains, reverse=True)
     assert len(gains) == 3
     choose = "s = document.querySelector('select'); s.value = 'open=yes'; s.dispatchEvent(new Event('change'))"
     visitor.evaluate(f"(() => {{ const {choose}; }})()")
     assert sorted(visitor.evaluate(column.format(1))) == ["alpha", "beta"]
-    href = visitor.evaluate("document.querySelector('#board tbody tr td:nth-child(4) a').href")
+    href = visitor.evaluate("document.querySelector('#board tbody tr td:nth-child(5) a').href")
     first = visitor.evaluate(column.format(1))[0]
     assert href == f"http://127.0.0.1:8765/?benchmark=bench%200&answer=scored%3A{first}%40image"
     visitor.evaluate(

@@ -55,16 +55,16 @@ def test_a_long_table_is_filtered_and_sorted(pages: dict[str, Path], browser: Br
     visitor = browser.visitor(1440, 900)
     visitor.goto(pages["report"])
     visitor.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    table = "document.querySelector('#items .sheet')"
+    table = "document.querySelector('#capabilities .sheet')"
     rows = f"[...{table}.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.textContent.toLowerCase())"
     every = visitor.evaluate(rows)
-    assert len(every) == 40
+    assert len(every) > 10
     word = visitor.evaluate(f"{table}.tBodies[0].rows[7].cells[0].textContent.toLowerCase()")
-    visitor.type("#items [data-filters]", word)
+    visitor.type("#capabilities [data-filters]", word)
     found = visitor.evaluate(rows)
     assert found == [row for row in every if word in row]
-    status = visitor.evaluate("document.querySelector('#items [data-counts]').textContent")
-    assert status == ("" if len(found) == 40 else f"{len(found)} of 40")
+    status = visitor.evaluate("document.querySelector('#capabilities [data-counts]').textContent")
+    assert status == ("" if len(found) == len(every) else f"{len(found)} of {len(every)}")
     visitor.evaluate(f"{table}.tHead.querySelector('[role=button]').click()")
     assert visitor.evaluate(f"{table}.tHead.rows[0].cells[0].ariaSort") in ("ascending", "descending")
     visitor.close()

@@ -7,8 +7,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Settings
 from eyetest.records import Asked, Choice, Item, Response
-from eyetest.records.recipe import SuiteBenchmark
-from eyetest.results.gather import SuitePart, exchanged, results_of, united
+from eyetest.results.gather import exchanged, results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_bench, make_run, request
@@ -63,6 +62,3 @@ def test_replies_in_words_count_as_evidence_of_memory(tmp_path: Path) -> None:
     (row,) = MEASURES["contamination"].measure(results, Settings(resamples=400)).table.iter_rows(named=True)
     assert (row["evidence"], row["n"], row["twins"]) == ("answers to twins", 2, 3)
     assert row["p"] == pytest.approx(4 / 6)
-    suite = united([SuitePart(name, SuiteBenchmark(bench=name), results) for name in ("one", "two")], "both")
-    (both,) = MEASURES["contamination"].measure(suite, Settings(resamples=400)).table.iter_rows(named=True)
-    assert (both["n"], both["twins"]) == (4, 6)

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from eyetest.benchmarks import Benchmark, copy_without_images
@@ -23,7 +21,6 @@ from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
-from eyetest.tabular.record_files import write_parquet
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 ITEMS = 10
@@ -138,24 +135,6 @@ def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeyp
     assert accuracy(run)[1] == ITEMS + 3
 
 
-def test_a_part_that_says_something_else_under_the_same_name(run: Run) -> None:
-    assert accuracy(run)[0] == 1.0
-    part = sealed(run.path, part_names(run.path)[0])
-    table = pq.read_table(part)
-    texts = pa.array(["A"] * len(table), table.schema.field("text").type)
-    write_parquet(table.set_column(table.schema.get_field_index("text"), table.schema.field("text"), texts), part)
-    age(run.path, 1e9)
-    assert accuracy(run)[0] == 0.0
-
-
-def test_what_others_were_asked_makes_nothing_stale(run: Run, bench: Benchmark) -> None:
-    place = score_run(run, bench, Scorer())
-    add(run, (Asked(item="q0", model="describer"), said(500, "a lawn")), planned=False)
-    before = place.stat().st_ino
-    assert accuracy(run)[0] == 1.0
-    assert place.stat().st_ino == before
-
-
 def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, bench: Benchmark) -> None:
     plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(2)]
     run = make_run(tmp_path / "j", plan, [said(0, "Hm."), said(1, "B")], bench)
@@ -174,19 +153,6 @@ def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, 
     assert not results(run).notes, "nobody asked for a judge this time"
 
 
-def test_an_unfinished_run_says_so(run: Run) -> None:
-    assert not results(run).notes
-    with RunWriter(run.path) as writer:
-        with writer.planning() as plan:
-            for n in range(5):
-                plan.add(Asked(item=f"q{n}", model="late"), request(100 + n))
-        writer.journal.append(said(100, "B"))
-        (note,) = results(run).notes
-        assert f"4 of {ITEMS + 7} planned calls have no answer; process {os.getpid()} is at it" in note
-    (note,) = results(run).notes
-    assert note.endswith(f"4 of {ITEMS + 7} planned calls have no answer")
-
-
 def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchmark) -> None:
     score_run(run, bench, Scorer())
     for part in (sealed(run.path, part_names(run.path)[0]), run.path / "plan.parquet"):
@@ -197,37 +163,6 @@ def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchma
             assert "\n" not in str(caught.value)
         shutil.move(run.path.parent / "aside", part)
     assert accuracy(run)[0] == 1.0
-
-
-@pytest.mark.parametrize("gone", [1, 2, 3])
-def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench: Benchmark, gone: int) -> None:
-    for n in (1, 2):
-        add(run, (Asked(item="q0", model="m", sample=n), said(100 + n, "B")))
-    part = sealed(run.path, part_names(run.path)[gone - 1])
-    part.unlink()
-    rows = {1: f"{ITEMS + 2} answers", 2: "1 answer", 3: "1 answer"}[gone]
-    with pytest.raises(InputError, match=rf"has lost responses/{part.name}, with {rows}"):
-        score_run(Run(run.path), bench, Scorer())
-    assert not (run.path / "scores").exists()
-    add(run, (Asked(item="q1", model="m", sample=9), said(200, "B")))
-    score_run(Run(run.path), bench, Scorer())
-    (note,) = results(run).notes
-    assert "planned calls have no answer" in note, "who goes on with what is left is told how much that is"
-
-
-def test_no_answer_at_all_is_no_empty_table(run: Run, bench: Benchmark, tmp_path: Path) -> None:
-    begun = make_run(tmp_path / "begun", [(Asked(item="q0", model="m"), request(1))], [], bench)
-    with pytest.raises(InputError, match="holds no answer to any of its 1 planned calls"):
-        score_run(begun, bench, Scorer())
-    assert not (begun.path / "scores").exists()
-
-
-def test_a_run_that_cannot_be_written_to_is_measured_all_the_same(
-    run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda *args: False)
-    assert accuracy(run)[0] == 1.0
-    assert not (run.path / "scores").exists()
 
 
 def test_what_others_scored_is_scored_again_where_there_are_words(tmp_path: Path, bench: Benchmark) -> None:
@@ -251,11 +186,3 @@ def test_what_others_scored_is_scored_again_where_there_are_words(tmp_path: Path
     (note,) = results(run, rescore_given=True).notes
     assert "2 answers with the score that others gave: no words or no gold" in note
     assert accuracy(run)[0] == pytest.approx(2.75 / 4), "the usual table is as it was"
-
-
-def test_verdicts_without_a_benchmark_cannot_be_scored_again(tmp_path: Path, bench: Benchmark) -> None:
-    run = make_run(tmp_path / "v", [(Asked(item="q0", model="m"), request(0))], [said(0, "A", given=1.0)])
-    assert accuracy(run) == (1.0, 1)
-    with pytest.raises(InputError, match="name it with --bench"):
-        results(run, rescore_given=True)
-    assert accuracy(run, bench, rescore_given=True) == (0.0, 1)

@@ -11,7 +11,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.models import parse_models
-from eyetest.records import Asked, Condition, Response, RunBenchmark, Score, columns, shown_order
+from eyetest.records import Asked, Condition, Response, Score, columns, shown_order
 from eyetest.results.scores import benchmark_of, read_scores, score_run
 from eyetest.running import Asking, Session
 from eyetest.runs import BENCHMARK, Run
@@ -112,22 +112,6 @@ def test_a_damaged_run_leaves_its_old_scores_alone(run: Run, bench: Benchmark, p
 
 
 # Which benchmark.
-
-
-def told(run: Run, **changes: Any) -> Run:
-    """The same run, saying something else about its benchmark."""
-    about = msgspec.structs.replace(run.manifest.benchmark or RunBenchmark(name="b"), **changes)
-    manifest = msgspec.structs.replace(run.manifest, benchmark=about)
-    (run.path / "run.json").write_bytes(msgspec.json.encode(manifest))
-    return Run(run.path)
-
-
-def test_a_benchmark_that_moved_has_to_be_named(run: Run, bench: Benchmark, tmp_path: Path) -> None:
-    shutil.move(bench.path, tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=r'the benchmark "b" is not at .*; name it with --bench'):
-        benchmark_of(run)
-    moved = Benchmark(tmp_path / "elsewhere")
-    assert benchmark_of(run, moved) is moved
 
 
 def test_a_benchmark_that_changed_is_not_the_one(run: Run, bench: Benchmark, tmp_path: Path) -> None:

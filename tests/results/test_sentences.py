@@ -59,9 +59,3 @@ def test_a_judge_labels_once_and_is_measured(run: Run, bench: Benchmark, tmp_pat
     assert (row["descriptive"], row["analytical"], row["labelled"]) == (1.5, 1, 2)
     assert row["share"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert table.height == 1, "the judge's own replies are no model's"
-
-
-def test_only_some_replies_of_each_model_are_labelled(run: Run, bench: Benchmark, tmp_path: Path) -> None:
-    (wise,) = parse_models([judge(tmp_path, {f"q{n}": "1 O" for n in range(3)})]).items()
-    _, progress = label_sentences(run, bench, Judge(*wise), sample=2)
-    assert progress.done == 2

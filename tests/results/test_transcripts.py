@@ -8,7 +8,7 @@ import pytest
 from eyetest.measures import MEASURES, Settings
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import Asked, Choice, Item, Lineage, Response
-from eyetest.results.gather import results_of, text_of, transcribed, transcript_of
+from eyetest.results.gather import results_of, transcribed, transcript_of
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_bench, make_run, request
 
@@ -24,10 +24,6 @@ def test_letters_and_the_answer_are_no_part_of_a_transcript() -> None:
     reply = "Which bird is blue?\nA. The heron\n**(B)** A. owl\nAnswer: the transcript\n\n**Answer: A**"
     assert transcript_of(reply).strip() == "Which bird is blue?\nThe heron\nA. owl\nAnswer: the transcript"
     assert transcript_of("no answer at all") == "no answer at all"
-
-
-def test_what_is_to_be_copied_names_no_images() -> None:
-    assert text_of(ITEM).split("\n") == ["", "Which bird is blue?", "The heron", "A. owl"]
 
 
 def test_only_transcripts_of_screenshots_are_judged(tmp_path: Path) -> None:

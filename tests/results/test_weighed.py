@@ -5,14 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures import MEASURES, Settings
 from eyetest.measures.likelihood import weighed
 from eyetest.records import Asked, Choice, Item, Response
-from eyetest.records.recipe import SuiteBenchmark
-from eyetest.results.gather import SuitePart, results_of, united
+from eyetest.results.gather import results_of
 from eyetest.scoring import Scorer
-from tests.measures.tables import choice_items
-from tests.measures.tables import weighed as weighed_results
 from tests.scoring.test_table import make_bench, make_run, request
 
 ITEMS = [
@@ -21,11 +18,6 @@ ITEMS = [
     Item(id="tie", question="?", choices=(Choice("a", correct=True), Choice("b"))),
     Item(id="open", question="?", references=("x",)),
 ]
-
-
-def united_twice(of: Results) -> Results:
-    """The same results as two benchmarks of a suite."""
-    return united([SuitePart(name, SuiteBenchmark(bench=name), of) for name in ("one", "two")], "both")
 
 
 def reply(number: int, candidates: tuple[float | None, ...], sizes: bool = True) -> Response:
@@ -56,9 +48,3 @@ def test_candidates_are_read_as_scoring_reads_them(tmp_path: Path) -> None:
     stored = of.scores.filter(pl.col("method") == "likelihood").select(pl.col("score").mean()).collect().item()
     assert row["sum"] == pytest.approx(stored) == pytest.approx(2 / 3)
     assert (row["n"], row["per_token"], row["per_byte"]) == (3, 0.5, 0.5)
-
-
-def test_a_suite_keeps_what_choices_weigh() -> None:
-    rows = [{"item": str(item), "weights": [-1.0, -2.0]} for item in range(4)]
-    alone = weighed_results(rows, choice_items([[0]] * 4, 2))
-    assert len(weighed(united_twice(alone)).rows) == 2 * len(rows)

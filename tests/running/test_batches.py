@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyetest.models import Call, CallError
-from eyetest.records import Asked, ImagePart, ImageRef, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.records import Asked, Item, Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.running import Limits, Progress, Runner
 
 
@@ -40,11 +40,9 @@ class Many:
         return Response(request=call.id, outcome="answered", text=call.asked.item)
 
 
-def call(number: int, image: int | None = None, model: str = "m") -> Call:
-    shown = () if image is None else (ImagePart(ImageRef(f"{image:064x}", "png", 1, 1, 1)),)
-    prompt = Prompt((Message("user", (*shown, Words(f"{number}?"))),))
-    request = Request(model=model, prompt=prompt)
-    return Call(Asked(item=f"q{number}", model=model), Item(id=f"q{number}", question="?"), request, request.id)
+def call(number: int) -> Call:
+    request = Request(model="m", prompt=Prompt((Message("user", (Words(f"{number}?"),)),)))
+    return Call(Asked(item=f"q{number}", model="m"), Item(id=f"q{number}", question="?"), request, request.id)
 
 
 def ask(model: Many, calls: Sequence[Call], limits: Limits | None = None) -> tuple[list[Response], Progress]:
@@ -67,13 +65,6 @@ def test_calls_that_come_together_are_answered_together(tmp_path: Path) -> None:
     assert not model.alone
     assert len(model.batches) < 20
     assert max(map(len, model.batches)) == 8
-
-
-def test_those_about_one_image_go_together() -> None:
-    model = Many()
-    ask(model, [call(n, image=n % 2) for n in range(8)] + [call(8), call(9)])
-    assert model.batches[0] == ["q0", "q2", "q4", "q6", "q1", "q3", "q5", "q7"]
-    assert model.batches[1] == ["q8", "q9"]
 
 
 def test_what_fails_is_repeated_by_itself() -> None:

@@ -6,67 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.models import parse_models
-from eyetest.records import Asked, Item, Message, Prompt, Response, RunBenchmark, RunStep, Words
-from eyetest.running import Asking, Limits, Session
+from eyetest.records import Item, Message, Prompt, Response, Words
+from eyetest.running import Limits
 from eyetest.running.runner import Runner
 from eyetest.running.session import Questions
-from eyetest.runs import Run, RunWriter, stored
-from eyetest.runs.folder import RECORDED
-from eyetest.tabular.record_files import BoundedParquet
 from tests.running.benches import make_bench
 
 MODELS = parse_models(["m=scripted:right=1"])
-GROUP = 7
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Benchmark:
     return make_bench(tmp_path / "b", 60)
-
-
-@pytest.fixture
-def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many rows of a plan were in memory at once, each time, with more than their requests."""
-    monkeypatch.setattr(stored, "_ROWS_AT_ONCE", GROUP)
-    sizes: list[int] = []
-    read = BoundedParquet.table
-
-    def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
-        rows = read(self, columns, group)
-        if self.path.name == stored.PLAN and columns is None:
-            sizes.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(BoundedParquet, "table", table)
-    return sizes
-
-
-def asked(number: int) -> Asked:
-    return Asked(item=f"q{number}", model="m")
-
-
-def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(
-    tmp_path: Path, bench: Benchmark, whole_rows: list[int]
-) -> None:
-    with RunWriter(tmp_path / "r") as run:
-        with run.planning() as writer:
-            for number in range(30):
-                writer.add(asked(number), f"{number:032x}")
-        for number in range(30):
-            finish = RECORDED if number % 3 else "stop"
-            run.journal.append(Response(request=f"{number:032x}", outcome="answered", text="A", finish=finish))
-        run.record(RunStep(what="import"), MODELS, RunBenchmark.of(bench.manifest, bench.path))
-    recorded = Run(tmp_path / "r").recorded()
-    known = {number: recorded.get(asked(number).key) for number in range(40)}
-    assert known == {n: f"{n:032x}" if n < 30 and n % 3 else None for n in range(40)}
-    assert len(recorded) == 20
-    assert max(whole_rows) <= GROUP
-    assert Session(bench, MODELS, Asking()).estimate(tmp_path / "r").calls == 40
 
 
 class Prompts:

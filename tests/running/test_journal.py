@@ -17,7 +17,7 @@ from eyetest.records import Response, RunStep
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table, stored
 from eyetest.runs.journal import PartName, part_names, seal
-from tests.endpoint import Attempt, Endpoint
+from tests.endpoint import Endpoint
 from tests.running.benches import answers, make_bench
 from tests.running.processes import Nursery, until
 
@@ -35,6 +35,7 @@ def empty_run(path: Path) -> Path:
     return path
 
 
+@pytest.mark.journey
 def test_a_reader_in_a_loop_never_fails_and_never_sees_fewer_rows(tmp_path: Path) -> None:
     """Segments of three rows are sealed all the time, so the reader meets every stage of it."""
     run = empty_run(tmp_path / "r")
@@ -69,40 +70,6 @@ def test_a_reader_in_a_loop_never_fails_and_never_sees_fewer_rows(tmp_path: Path
     assert len(responses_table(run)) == 300
     assert not list((run / "journal").iterdir()), "all of it is sealed"
     assert len(list((run / "responses").glob("*.parquet"))) == 100
-
-
-def test_status_in_a_loop_while_a_run_is_going(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 150)
-    endpoint.latency = 0.01
-    gate = threading.Event()
-
-    def halt(attempt: Attempt) -> None:
-        if len(endpoint.attempts) > 120:
-            endpoint.gate = gate
-
-    endpoint.rule = halt
-    process = nursery.start("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--concurrency", 4)
-    until(lambda: endpoint.answered.total() > 3)
-    seen: list[int] = []
-    writers: set[int | None] = set()
-    while not seen or seen[-1] < 116:
-        told = nursery.run("show", "r", "--output", "json")
-        assert told.code == 0, told.stderr
-        state = json.loads(told.stdout)
-        (group,) = state["groups"]
-        assert group["planned"] == state["planned"] == 150
-        seen.append(group.get("answered", 0))
-        writers.add(state["writer"])
-    shown = nursery.run("show", "r")
-    gate.set()
-    assert process.wait().code == 0
-    assert seen == sorted(seen)
-    assert writers == {process.pid}
-    assert f"being written by process {process.pid}" in shown.stdout
-    after = json.loads(nursery.run("show", "r", "--output", "json").stdout)
-    assert after["writer"] is None
-    assert after["groups"][0]["answered"] == 150
-    assert "no process is writing to it" in nursery.run("show", "r").stdout
 
 
 @pytest.mark.parametrize(("line", "texts"), [(b"", []), (LINE, ["A"])], ids=["empty after a kill", "one line"])

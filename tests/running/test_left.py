@@ -12,8 +12,7 @@ from eyetest.running import Asking, Session
 from eyetest.running.planning import Plan
 from eyetest.runs import RunWriter
 from eyetest.runs.stored import NOT_THE_QUESTION, stored_errors
-from tests.running.benches import image_file, make_bench
-from tests.support.command import call as command
+from tests.running.benches import make_bench
 
 WORDS = ("", "", "", "timeout", "bad-request", *NOT_THE_QUESTION[:2])
 
@@ -74,13 +73,3 @@ def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypa
     monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.extend(rows) or take(self, rows))  # type: ignore[func-returns-value]
     assert len(list(session.plan.chosen(left.rows(0), session.plan.models))) == estimate.calls == 5
     assert sorted(taken) == [15, 19], "items 16 to 18 are kept from planning; those with answers are not read"
-
-
-def test_a_dry_run_notes_questions_that_name_more_images(tmp_path: Path) -> None:
-    """Their text is sent as it is: the letters may be printed inside the image."""
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        images = (writer.images.put(image_file(0)),)
-        for name, words in (("1", "Is <image1> left of <image2>?"), ("2", "What is in <image1>?")):
-            writer.add(Item(id=name, question=words, images=images, references=("yes",)))
-    shown = command("run", tmp_path / "b", "--model", "scripted:", "--dry-run").fine()
-    assert "1 name more images than they have" in " ".join(shown.split())

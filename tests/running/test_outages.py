@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from eyetest.models import Call, CallError, Surroundings, make_models, openai, parse_models, replies
+from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
 from eyetest.records import ModelEntry, Response
 from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute
 from eyetest.running.limits import line
 from eyetest.runs import Run
-from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
+from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
 from tests.running.benches import answers, make_bench, stored
 from tests.running.processes import Nursery, until
 
@@ -88,23 +88,6 @@ def test_filtered_replies_are_outcomes_however_many(
     done = nursery.run(*ask(endpoint))
     assert done.code == 0, done.stderr
     assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"blocked": 150, "answered": 10}
-
-
-@pytest.mark.parametrize(
-    ("items", "refused", "status", "latency"),
-    [(160, set(range(150)), 400, 0.0), (30, {0, 3}, 403, 0.1)],
-    ids=["most questions", "two at once, while the answers to the others take longer"],
-)
-def test_refused_questions_do_not_end_a_model(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, items: int, refused: set[int], status: int, latency: float
-) -> None:
-    make_bench(tmp_path / "b", items)
-    endpoint.latency = latency
-    endpoint.rule = on(refused, failure(status, "not this prompt"))
-    done = nursery.run(*ask(endpoint))
-    assert done.code == 0, done.stderr
-    outcomes = Counter(row.outcome for row in stored(tmp_path / "r"))
-    assert outcomes == {"failed": len(refused), "answered": items - len(refused)}
 
 
 AWAY: dict[str, Callable[[Attempt], Reply]] = {
@@ -230,25 +213,6 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
     for _ in range(4):
         done = nursery.run(*command)
     assert len(answers(tmp_path / "r")) == 30, done.stderr
-
-
-def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = make_bench(tmp_path / "b", 12)
-    read = replies.read_completion
-
-    def broken(request: str, data: bytes) -> Any:
-        if b"three" in data:
-            raise ZeroDivisionError("oops")
-        return read(request, data)
-
-    monkeypatch.setattr(openai, "read_completion", broken)
-    endpoint.rule = lambda a: Reply(body=completion("three" if number(a) == 3 else "A"))
-    progress = Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, Asking()).run(tmp_path / "r")
-    assert progress.outcomes == {"answered": 11, "failed": 1}
-    (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
-    assert failed.error == "internal"
-    assert "a fault in eyetest" in failed.detail
-    assert "ZeroDivisionError: oops (test_outages.py:" in failed.detail
 
 
 def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_gone_since(tmp_path: Path) -> None:

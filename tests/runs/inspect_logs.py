@@ -43,11 +43,6 @@ def header(model: str = "openai/gpt", *, cot: bool = False) -> dict[str, Any]:
     return {"version": 2, "status": "success", "eval": {"model": model, "task": "animals"}, "plan": {"steps": [step]}}
 
 
-def document(path: Path, samples: Sequence[Mapping[str, Any]], about: Mapping[str, Any] | None = None) -> Path:
-    path.write_text(json.dumps(dict(about or header()) | {"samples": samples}, indent=2))
-    return path
-
-
 def asked_by(path: Path, log: Path) -> Path:
     """A benchmark of the items that a log asks, each with its options."""
     samples = {str(sample.id): sample.choices for _, sample in read_inspect_log(log)}

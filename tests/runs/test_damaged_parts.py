@@ -53,14 +53,6 @@ def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) 
     assert list(read_responses(tmp_path)) == responses
 
 
-def test_a_part_without_a_checksum_is_damaged(tmp_path: Path) -> None:
-    responses = written(tmp_path)
-    part = sealed(tmp_path, PartName(2))
-    pq.write_table(pq.read_table(part), part)
-    with pytest.warns(DamagedWarning, match=r"000002\.parquet is damaged: it has no checksum"):
-        assert list(read_responses(tmp_path)) == responses[:4] + responses[8:]
-
-
 def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     responses = [numbered(number) for number in range(5)]

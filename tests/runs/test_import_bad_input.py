@@ -107,7 +107,7 @@ def test_files(tmp_path: Path, eyetest: Eyetest, case: str, there: bool) -> None
 
 OPTIONS: list[tuple[list[str], str]] = [
     (["--map", "itme=id"], '--map: no field "itme"; did you mean "item"?'),
-    (["--map", "item"], "--map takes NAME=VALUE pairs, such as item=item_id"),
+    (["--map", "item"], "--map takes FIELD=COLUMN pairs, such as item=item_id"),
     (["--map", "item=itm"], 'a.jsonl row 1: no column "itm"; did you mean "item"?'),
     (["--map", "item=item,item=text"], "--map: item is given twice with different values"),
     (["--map-values", "modality"], "--map-values takes FIELD=VALUE>OURS"),

@@ -1,6 +1,5 @@
 """Logs of inspect-ai become runs, with what was really shown and answered."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from eyetest.records.tables import order_word
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.inspect_logs import asked_by, document, eval_file, header, packed, sample
+from tests.runs.inspect_logs import asked_by, eval_file, header, packed, sample
 from tests.runs.written import answers, jsonl, texts
 
 REAL = ROOT / "tests/fixtures/inspect-0.3.285.eval"
@@ -38,10 +37,9 @@ def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> Non
     assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--output", "csv").fine()
 
 
-@pytest.mark.parametrize(("name", "write"), [("x.eval", eval_file), ("x.json", document)])
-def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, name: str, write: Callable[..., Path]) -> None:
-    log = write(
-        tmp_path / name,
+def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest) -> None:
+    log = eval_file(
+        tmp_path / "x.eval",
         [
             sample("a", "ANSWER: B"),
             sample("a", "B it is", epoch=2),
@@ -126,3 +124,9 @@ def test_bad_logs(
     bench = jsonl(tmp_path / "b.jsonl", {"id": "a", "question": "Which?", "answer": "C"})
     assert problem in eyetest("import", log, "--bench", bench, "--to", tmp_path / "run").refused()
     assert not (tmp_path / "run").exists()
+
+
+def test_a_log_as_json_is_to_be_converted(tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "x.json").write_text('{\n  "version": 2,\n  "status": "success"\n}')
+    line = eyetest("import", tmp_path / "x.json", "--to", tmp_path / "run").refused()
+    assert "inspect log convert" in line

@@ -31,13 +31,6 @@ def said(run: Path) -> dict[tuple[str, str], str | None]:
     return {(answer.model, answer.item): answer.text for answer in answers(run)}
 
 
-def test_importing_twice_changes_no_file(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
-    before = content(run)
-    told = eyetest("import", tmp_path / "first.jsonl", "--to", run).fine()
-    assert "5 of them were there already" in told
-    assert content(run) == before
-
-
 def test_another_models_answers_stay(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     before = said(run)
     eyetest("import", jsonl(tmp_path / "second.jsonl", *SECOND), "--to", run).fine()

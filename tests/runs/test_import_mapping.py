@@ -75,12 +75,6 @@ def test_rows_need_not_have_the_same_columns(tmp_path: Path) -> None:
     assert found == [("A", 1, "answered"), ("B", None, "answered"), (None, 0, "answered"), (None, None, "failed")]
 
 
-def test_row_numbers_are_the_files_own(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"item": 1, "model": "m", "text": "A"}\n\n\n{"item": 1, "model": "m", "text": "B"}\n')
-    assert "a.jsonl row 4: item '1'" in eyetest("import", path, "--to", tmp_path / "run").refused()
-
-
 def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
     path = separated(
         tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]
@@ -133,13 +127,3 @@ def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path, eyetest: Ey
     ]
     eyetest("import", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
     assert [answer.model for answer in answers(tmp_path / "some")] == ["gpt ocr"]
-
-
-def test_names_that_look_joined_are_not_confused(tmp_path: Path) -> None:
-    """Ids are made of lengths as well, so that no separator inside a name makes two keys one."""
-    path = jsonl(
-        tmp_path / "a.jsonl",
-        {"item": "a\x1fb", "model": "c", "text": "A"},
-        {"item": "a", "model": "b\x1fc", "text": "B"},
-    )
-    assert [answer.text for answer in answers(imported(path))] == ["A", "B"]

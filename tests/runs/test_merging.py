@@ -12,7 +12,7 @@ from eyetest.errors import InputError
 from eyetest.records import Asked, Item, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.tables import OutcomeKind
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
-from eyetest.runs import Run, RunWriter, is_run, merging
+from eyetest.runs import Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
 from eyetest.runs.merging import united_entries
 from tests.runs.written import answers, content, jsonl, texts
@@ -80,25 +80,6 @@ def test_parts_of_the_work_become_one_run(here: Path) -> None:
     assert {run: content(run) for run in (a, b, c)} == before, "runs that are merged stay as they are"
 
 
-def test_a_run_that_is_there_is_added_to(here: Path) -> None:
-    written(here / "a", {"1": "A"})
-    written(here / "b", {"1": "A", "2": "B"})
-    call("merge", "b", "--to", "a").fine()
-    assert texts(here / "a") == {"1": "A", "2": "B"}
-    before = content(here / "a")
-    assert "a had all of it already" in call("merge", "a", "b", "--to", "a").fine()
-    assert content(here / "a") == before
-
-
-def test_a_notice_gives_way_or_comes_as_a_failure(here: Path) -> None:
-    written(here / "a", {"1": "Error: rate limit exceeded", "2": "Content filtered", "3": "B"})
-    written(here / "b", {"1": "A"})
-    done = call("merge", "a", "b", "--to", "both")
-    assert "2 texts only say that a call failed" in done.fine() + done.err
-    assert texts(here / "both") == {"1": "A", "2": None, "3": "B"}
-    assert {answer.item: answer.outcome for answer in answers(here / "both")}["2"] == "failed"
-
-
 def test_a_run_that_has_lost_its_plan_is_refused(here: Path) -> None:
     written(here / "a", {"1": "A"})
     written(here / "b", {"1": "B"}, models={"other": ModelEntry(spec="openai:o@http://one/v1")})
@@ -142,7 +123,6 @@ def test_one_name_for_two_models(here: Path) -> None:
     written(here / "b", {"2": "A"}, models={"seer": ModelEntry(spec="openai:other@http://one/v1")})
     line = call("merge", "a", "b", "--to", "all").refused()
     assert "model 'seer': spec differs in b" in line
-    assert "if they are two, eyetest merge b --rename seer=NEW" in line
     assert "what the first run says was taken" in call("merge", "a", "b", "--to", "all", "--prefer-first").fine()
 
 
@@ -158,7 +138,7 @@ def test_one_name_for_two_models(here: Path) -> None:
 def test_where_a_model_is_reached_may_differ(here: Path, other: ModelEntry, differs: str) -> None:
     runs = [Run(written(here / "b", {"1": "A"}, models={"seer": other})), Run(written(here / "a", {"2": "A"}))]
     entries, differing = united_entries(runs)
-    assert [why.partition(" ")[0] for why, _ in differing.values()] == ([differs] if differs else [])
+    assert [why.partition(" ")[0] for why in differing.values()] == ([differs] if differs else [])
     if other.spec.startswith("replay"):
         assert entries["seer"] == SEER["seer"]
 
@@ -171,28 +151,26 @@ def test_a_merge_that_is_cut_off_leaves_no_run(here: Path, monkeypatch: pytest.M
         raise InputError("cut off")
 
     with monkeypatch.context() as patch:
-        patch.setattr(merging._Merging, "_planned", full)
+        patch.setattr(RunWriter, "planning", full)
         call("merge", "a", "b", "--to", "all").refused()
-    assert not is_run(here / "all")
-    assert part_names(here / "all"), "answers had been written by then"
+    assert [path.name for path in sorted(here.iterdir())] == ["a", "b"]
     call("merge", "a", "b", "--to", "all").fine()
     assert texts(here / "all") == {"1": "A", "2": "B"}
-    assert len(part_names(here / "all")) == 2
 
 
 def test_damage_is_told(here: Path) -> None:
-    written(here / "a", {"1": "A"})
     written(here / "b", {"2": "B"})
-    call("merge", "b", "--to", "a").fine()
-    path = sealed(here / "a", part_names(here / "a")[0])
+    written(here / "a", {"1": "A"})
+    call("merge", "a", "b", "--to", "ab").fine()
+    path = sealed(here / "ab", part_names(here / "ab")[0])
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 255
     path.write_bytes(data)
     written(here / "c", {"3": "C"})
-    assert "is damaged" in call("merge", "a", "c", "--to", "all").fine()
+    assert "is damaged" in call("merge", "ab", "c", "--to", "all").fine()
     assert texts(here / "all") == {"2": "B", "3": "C"}
     path.unlink()
-    assert "has lost" in call("merge", "a", "c", "--to", "more").refused()
+    assert "has lost" in call("merge", "ab", "c", "--to", "more").refused()
 
 
 BENCH = [{"id": str(n), "question": f"Which is {n}?", "options": ["cat", "dog"], "answer": "A"} for n in range(6)]
@@ -221,7 +199,7 @@ def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("a", "--to", "a"), "nothing to merge"),
+        (("a", "b", "--to", "a"), "a is already there; name it among the runs, and write a new one"),
         (("a", "--to", "new"), "only a was named"),
         (("a", "nowhere", "--to", "new"), "nowhere is no run folder"),
     ],

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from eyetest.records import Asked, Planned, columns
-from eyetest.runs.stored import PLAN, PlanWriter, plan_rows, plan_table
+from eyetest.runs.stored import PLAN, plan_table, planning
 
 
 def write(folder: Path, *rows: tuple[Asked, str]) -> None:
-    with PlanWriter(folder) as plan:
+    with planning(folder) as plan:
         for asked, request in rows:
             plan.add(asked, request)
     assert plan.rows == len(rows)
@@ -20,12 +19,16 @@ def asked(item: str, **values: object) -> Asked:
     return Asked(item=item, model="m", **values)  # type: ignore[arg-type]
 
 
+def planned(folder: Path) -> list[Planned]:
+    return [Planned(**row) for row in plan_table(folder).to_pylist()]
+
+
 def requests(folder: Path) -> dict[tuple[str, str, int], str]:
-    return {(row.item, row.modality, row.sample): row.request for row in plan_rows(plan_table(folder))}
+    return {(row.item, row.modality, row.sample): row.request for row in planned(folder)}
 
 
 def fail(folder: Path) -> None:
-    with PlanWriter(folder) as plan:
+    with planning(folder) as plan:
         plan.add(asked("2"), "bb")
         raise KeyError
 
@@ -43,7 +46,7 @@ def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     )
     second = Asked(item="1", model="", method="likelihood", sample=9)
     write(tmp_path, (first, "aa"), (second, "bb"))
-    rows = list(plan_rows(plan_table(tmp_path)))
+    rows = planned(tmp_path)
     names = columns(Asked)
     assert [[getattr(row, name) for name in names] for row in rows] == [
         [getattr(row, name) for name in names] for row in (first, second)
@@ -77,11 +80,3 @@ def test_a_failed_writer_leaves_the_old_plan(tmp_path: Path) -> None:
         fail(tmp_path)
     assert (tmp_path / PLAN).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [PLAN]
-
-
-def test_any_parquet_reader_reads_it(tmp_path: Path) -> None:
-    write(tmp_path, *((asked(str(n)), f"{n:x}") for n in range(45_001)))
-    table = pq.read_table(tmp_path / PLAN)
-    assert table.column_names == list(columns(Planned))
-    assert table.column("item").to_pylist() == [str(n) for n in range(45_001)]
-    assert table.schema.metadata[b"version"] == str(Planned.table_version).encode()

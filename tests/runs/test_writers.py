@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyetest.records import Response, RunStep
 from eyetest.runs import Journal, Run, RunWriter, read_responses
-from eyetest.runs.journal import PartName, _line, part_names, sealed, segment
+from eyetest.runs.journal import PartName, part_names, segment
 
 WRITER = """
 import sys
@@ -76,15 +76,6 @@ def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_
     path.write_bytes(line)
     living.close()
     assert len(list(read_responses(tmp_path))) == 1
-
-
-def test_an_empty_part_stays_where_its_going_would_look_like_a_loss(tmp_path: Path) -> None:
-    (tmp_path / "journal").mkdir()
-    segment(tmp_path, PartName(1, "aaaa")).touch()
-    segment(tmp_path, PartName(2, "bbbb")).write_bytes(_line(said(1, "B")))
-    Journal(tmp_path, "cccc").close()
-    assert [part.number for part in part_names(tmp_path)] == [1, 2]
-    assert sealed(tmp_path, PartName(2, "bbbb")).exists()
 
 
 def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Item, Response, RunBenchmark
 from eyetest.results.reconcile_published import explained, read_published
-from eyetest.results.reconcile_sides import RunSide, only_these
+from eyetest.results.reconcile_sides import RunSide, Selection
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
@@ -268,18 +268,17 @@ def test_reforms_forms(reform: Path, tmp_path: Path) -> None:
 def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, model: str, right: int) -> None:
     """The two counts again: our rules' score, the published one, and what lies between, to the last fraction."""
     run, bench = mmmu_pro.parts[1]
-    wanted = only_these([f"{model} standard10"], [("ask", ["direct"])], run)
-    side = RunSide(run, bench, wanted)
+    side = RunSide(run, bench, Selection([f"{model} standard10"], [("ask", ["direct"])]))
     accounts = {name: side.account(name) for name in ("eyetest", "mmmu")}
     number = read_published(f"{right}/1730")
     assert number is not None
-    found = explained(accounts["eyetest"], accounts, {}, number)
+    found, ways = explained(accounts["eyetest"], accounts, number)
     assert (
         sum((share.points for share in found.shares), Fraction(0))
         == found.gap
         == Fraction(right, 1730) - found.a.score
     )
-    assert (found.ways[0].words[:26], found.ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
+    assert (ways[0].words[:26], ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
     points = {cause.cause: float(100 * cause.points) for cause in found.causes}
     assert points.keys() <= {"reading", "unread", "guess", "chance", "errors"}
     assert points["reading"] < -2

@@ -1,7 +1,6 @@
 """All answers of a run at once, against the plain way: one row after the other."""
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from eyetest.records import (
     Answer,
     Asked,
     Choice,
-    Condition,
     Item,
     Manifest,
     Response,
@@ -23,13 +21,10 @@ from eyetest.records import (
     RunStep,
     Score,
     columns,
-    shown_order,
 )
 from eyetest.runs import Run, RunWriter
-from eyetest.runs.journal import PartName, segment
-from eyetest.runs.stored import answers_frame, responses_frame
+from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
-from eyetest.scoring.rules import Reading, Reply
 from eyetest.scoring.scorer import corpus_table, score_table
 from tests.scoring.metrics import corpus_metric
 
@@ -94,26 +89,6 @@ def table(rows: Sequence[Mapping[str, Any]], items: Sequence[Item], **scorer: An
     return score_table(answers_of(rows), items, Scorer(**scorer)).collect()
 
 
-class CountingRules:
-    """Our own rules, and how often they were asked."""
-
-    name, summary, version = "counting", "", "counting/1"
-
-    def __init__(self) -> None:
-        self.asked: Counter[Reply] = Counter()
-        self._rules = Scorer().rules
-
-    def read(self, reply: Reply) -> Reading:
-        self.asked[reply] += 1
-        return self._rules.read(reply)
-
-
-def counting() -> tuple[Scorer, CountingRules]:
-    scorer, rules = Scorer(), CountingRules()
-    scorer.rules = rules
-    return scorer, rules
-
-
 def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) -> None:
     assert tuple(CONTRACT) == columns(Score)
     make_run(
@@ -149,12 +124,6 @@ def test_one_row_an_answer_in_the_order_of_the_plan(tmp_path: Path) -> None:
     assert first.equals(second)
 
 
-def test_answers_to_unknown_items_are_left_out() -> None:
-    found = table([{"item": name, "text": "B"} for name in ("gone", "i", "", "i ")], [animals("i", 1), animals("j")])
-    assert found.select("item", "score").rows() == [("i", 1.0)]
-    assert table([{"item": "gone"}], [animals("i", 1)]).columns == CONTRACT
-
-
 def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path: Path) -> None:
     plan = [(Asked(item=name, model="m", order=order), request(1)) for order in (0, 3) for name in ("one", "other")]
     make_run(tmp_path / "r", plan, [Response(request=request(1), outcome="answered", text="dog")])
@@ -162,36 +131,6 @@ def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path:
     expected = [(name, order, "B", right) for order in (0, 3) for name, right in (("one", 1.0), ("other", 0.0))]
     assert found.select("item", "order", "choice", "score").rows() == expected
     assert set(found.get_column("request")) == {request(1)}
-
-
-def test_what_decides_a_reading_is_not_lumped_together() -> None:
-    scorer, rules = counting()
-    items = [animals("i", 1)]
-    reordered = float(shown_order(items[0], Condition(order=7))[1] == 1)
-    cases: list[tuple[dict[str, Any], float | None]] = [
-        ({"text": "B"}, 1.0),
-        ({"text": "B", "order": 7}, reordered),
-        ({"text": "B", "letters": "lower"}, 1.0),
-        ({"text": "B", "outcome": "truncated"}, 1.0),
-        ({"text": "B "}, 1.0),
-        ({"text": "B", "given": 0.0}, 0.0),
-        ({"text": "B", "given": 1.0}, 1.0),
-        ({"text": None, "given": 0.25}, 0.25),
-        ({"text": "", "given": 0.25}, 0.25),
-        ({"text": "", "candidates": "[[0.0],[-1.0],[-2.0],[-3.0]]"}, 0.0),
-        ({"text": "", "candidates": "[[-1.0],[0.0],[-2.0],[-3.0]]"}, 1.0),
-        ({"text": ""}, 0.0),
-        ({"text": None}, None),
-        ({"text": None, "outcome": "blocked"}, 0.0),
-        ({"text": None, "outcome": "failed"}, None),
-        ({"text": "B", "outcome": "failed", "given": 0.0}, None),
-    ]
-    ways = [way for way, _ in cases]
-    found = score_table(answers_of(ways * 3), items, scorer).collect()
-    assert rules.asked.total() == 9, "failed, blocked and unknown ones are never read"
-    alone = [score_table(answers_of([way]), items, scorer).collect().row(0) for way in ways]
-    assert [row[13:] for row in found.rows()] == [row[13:] for row in alone] * 3
-    assert found.get_column("score").to_list()[: len(ways)] == [score for _, score in cases]
 
 
 def hostile(drawn: random.Random) -> str | None:
@@ -314,107 +253,3 @@ def test_refusals_and_blocked_questions_are_empty_captions_and_failures_are_none
     found = table(rows, CAPTIONS, metric="cider")
     alone = corpus_metric("cider").score_all([SAID[0], SAID[3]], [CAPTIONS[0].references, CAPTIONS[3].references])
     assert found.get_column("score").to_list() == [alone.items[0], None, None, alone.items[1]]
-
-
-def test_captions_beside_choices_other_metrics_golds_and_given() -> None:
-    items = [*CAPTIONS[:3], captioned(3), animals("i", 1), Item(id="t", question="?", references=("dog",))]
-    tagged = [msgspec.structs.replace(item, tags={"metric": "cider"}) for item in items[:4]] + items[4:]
-    rows = [*caption_rows(), {"item": "i", "text": "B"}, {"item": "t", "text": "dog"}]
-    rows[2] |= {"given": 0.5}
-    found = table(rows, tagged)
-    alone = corpus_metric("cider").score_all(SAID[:2], [item.references for item in CAPTIONS[:2]])
-    assert found.select("metric", "score").rows() == [
-        ("cider", pytest.approx(alone.items[0])),
-        ("cider", pytest.approx(alone.items[1])),
-        ("given", 0.5),
-        ("cider", None),
-        ("accuracy", 1.0),
-        ("open", 1.0),
-    ]
-
-
-def test_a_metric_that_pools_words_says_so_for_the_corpus_too() -> None:
-    items = [Item(id=f"k{n}", question="?", references=(gold,)) for n, gold in enumerate(("one", "two three four"))]
-    frame = answers_of([{"item": "k0", "text": "one"}, {"item": "k1", "text": "none of it"}])
-    scores = score_table(frame, items, Scorer(metric="words"))
-    assert scores.collect().get_column("score").to_list() == [1.0, 0.0]
-    assert corpus_table(frame, items, scores).get_column("overall").to_list() == [0.25]
-    choices = score_table(answers_of([{"text": "B"}]), [animals("i", 1)], Scorer())
-    assert corpus_table(answers_of([{"text": "B"}]), [animals("i", 1)], choices).is_empty()
-
-
-def test_a_run_that_is_still_being_written(tmp_path: Path) -> None:
-    """What is in the journal counts like what is sealed; what was torn off or not asked yet is not there."""
-    plan = [(Asked(item="i", model=f"m{n}"), request(n)) for n in range(8)]
-    make_run(tmp_path / "r", plan[:4], [Response(request=request(n), outcome="answered", text="A") for n in range(4)])
-    with RunWriter(tmp_path / "r") as run:
-        with run.planning() as writer:
-            for row, id_ in plan:
-                writer.add(row, id_)
-        for n in range(4, 6):
-            run.journal.append(Response(request=request(n), outcome="answered", text="B"))
-        (open_segment,) = (tmp_path / "r/journal").iterdir()
-        whole = open_segment.read_bytes()
-        open_segment.write_bytes(whole + whole[: len(whole) // 3])
-        found = score_table(answers_frame(tmp_path / "r"), [animals("i", 1)], Scorer()).collect()
-        open_segment.write_bytes(whole)
-    assert dict(found.select("model", "score").rows()) == {
-        **dict.fromkeys(("m0", "m1", "m2", "m3"), 0.0),
-        **dict.fromkeys(("m4", "m5"), 1.0),
-    }
-    after = score_table(answers_frame(tmp_path / "r"), [animals("i", 1)], Scorer()).collect()
-    assert after.equals(found)
-
-
-def test_a_segment_that_is_sealed_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = make_run(
-        tmp_path / "r",
-        [(Asked(item="i", model="m"), request(1))],
-        [Response(request=request(1), outcome="answered", text="B")],
-    )
-    (sealed,) = (run.path / "responses").iterdir()
-    aside = sealed.rename(tmp_path / "aside")
-
-    def gone(path: Path) -> Any:
-        aside.rename(sealed)
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr("eyetest.runs.stored.part_names", lambda folder: [PartName.parse(sealed.stem)])
-    monkeypatch.setattr("eyetest.runs.stored.read_segment", gone)
-    assert responses_frame(run.path).collect().get_column("text").to_list() == ["B"]
-    sealed.rename(aside)
-    monkeypatch.setattr("eyetest.runs.stored.read_segment", lambda path: segment(path, PartName(0)).read_bytes())
-    assert responses_frame(run.path).collect().is_empty(), "an empty segment goes without a trace"
-
-
-def test_the_last_answer_to_a_request_counts(tmp_path: Path) -> None:
-    """Across segments and inside one, sealed and open, many and few."""
-    plan = [(Asked(item="i", model=f"m{n}"), request(n)) for n in range(3_000)]
-    replies = [Response(request=request(n), outcome="failed", text="", error="timeout") for n in range(3_000)]
-    run = make_run(tmp_path / "r", plan, replies)
-    expected: dict[str, float | None] = dict.fromkeys((f"m{n}" for n in range(3_000)), None)
-    for step, text in ((2, "A"), (3, "B"), (7, "A"), (11, "B")):
-        with RunWriter(run.path) as writer:
-            for n in range(0, 3_000, step):
-                writer.journal.append(Response(request=request(n), outcome="answered", text="C"))
-                writer.journal.append(Response(request=request(n), outcome="answered", text=text))
-                expected[f"m{n}"] = float(text == "B")
-    found = score_table(answers_frame(run.path), [animals("i", 1)], Scorer()).collect()
-    assert dict(found.select("model", "score").rows()) == expected
-    assert found.get_column("model").to_list() == list(expected)
-
-
-def test_a_run_without_answers_and_one_without_a_plan(tmp_path: Path) -> None:
-    plan = [(Asked(item="i", model="m"), request(1))]
-    asked = make_run(tmp_path / "asked", plan, [])
-    assert answers_frame(asked.path).collect().is_empty()
-    (asked.path / "plan.parquet").unlink()
-    found = score_table(answers_frame(asked.path), [animals("i", 1)], Scorer()).collect()
-    assert (found.columns, len(found)) == (CONTRACT, 0)
-
-
-@pytest.mark.parametrize("name", ["run [1]", "run*", "a=b", "rün %20?", "{x,y}"])
-def test_a_folders_name_is_no_pattern(tmp_path: Path, name: str) -> None:
-    plan = [(Asked(item="i", model="m"), request(1))]
-    run = make_run(tmp_path / name / "r", plan, [Response(request=request(1), outcome="answered", text="B")])
-    assert score_table(answers_frame(run.path), [animals("i", 1)], Scorer()).collect().row(0)[-1] == 1.0

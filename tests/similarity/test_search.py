@@ -10,15 +10,14 @@ from sklearn.neighbors import NearestNeighbors
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.similarity import search
-from eyetest.similarity.encoders import KINDS, Encoder, EncoderKind, chosen_encoders, make_encoder
+from eyetest.similarity.encoders import KINDS, Encoder, EncoderKind
 from eyetest.similarity.search import embed, matching, nearest_pairs, nearest_rows
 from tests.scoring.test_table import animals, make_bench
 
 
 @pytest.mark.parametrize("count", [1, 7])
 def test_nearest_rows_are_those_of_another_implementation(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(search, "_ROWS", 13)
-    monkeypatch.setattr(search, "_COLUMNS", 17)
+    monkeypatch.setattr(search, "_CELLS", 13 * 83)
     rng = np.random.default_rng(1)
     own, other = (search._normalised(rng.normal(size=(n, 9)).astype(np.float32)) for n in (50, 83))
     found, scores = nearest_rows(own, other, count)
@@ -117,13 +116,3 @@ def test_a_matching_subset_takes_the_nearest_of_each_in_turns() -> None:
     for size in (1, 3, 5, 8, 20):
         pool = [str(n) for n in range(30) if n % 3]
         assert matching(reference, own, pool, size) == set(map(str, list(dict.fromkeys(turns))[:size]))
-
-
-def test_encoders_are_named_for_texts_and_images() -> None:
-    named = chosen_encoders(["words", "image=openai:clip@http://h/v1"])
-    assert named == {"text": "words", "image": "openai:clip@http://h/v1"}
-    with pytest.raises(InputError, match="pixels encodes no texts"):
-        chosen_encoders(["pixels"])
-    with pytest.raises(InputError, match="no encoder named"):
-        chosen_encoders(["wrds"])
-    assert make_encoder("image", "pixels").encode([b"no image"]).any() == np.False_

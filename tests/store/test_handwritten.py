@@ -1,20 +1,12 @@
 """YAML that people, or those who wish them ill, write: a value, or one line that says what is wrong and where."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from eyetest_world.flaws import load_rates
 
 from eyetest.errors import InputError
-from eyetest.models.specs import read_models
-from eyetest.recipes.listing import recipe_names, recipe_text
-from eyetest.recipes.loading import load_recipe
-from eyetest.reports.dataset_card import read_facts
 from eyetest.store.handwritten import MAX_BYTES, MAX_DEPTH, MAX_NUMBER, MAX_VALUES, parse_yaml, read_yaml
-from tests.mutations import mutations, peak_memory, refusals
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{one}: &{one} [{', '.join([f'*{before}'] * 10)}]\n" for before, one in zip("abcdefgh", "bcdefghi", strict=True)
@@ -107,31 +99,3 @@ def test_what_people_need_stays() -> None:
     assert content["b"] == {"temperature": 0}
     assert content["long"] == int("9" * MAX_NUMBER)
     assert str(content["day"]) == "2024-02-29"
-
-
-MODELS = """
-usual: &usual {spec: "openai:m@http://localhost:1/v1", sampling: {temperature: 0.5, stop: ["\\n", end]}}
-small: {<<: *usual, size_b: 7.5, price: {input: 1, output: 2}, trained_on: [a, b]}
-other: "scripted:always=A"
-"""
-CARD = "licence: CC-BY-4.0\nlanguage: [en]\npublished: 2024-02-29\nsources: {coco: CC-BY-4.0}\n"
-RATES = "about: x\nrates: {wrong-gold: 0.1, impossible: 0.05}\ngroups: {all: 0.2, few: 0.1}\nalso_leaked: 0.5\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["models", "card", "flaws", *recipe_names()])
-def test_mutations(tmp_path: Path, kind: str) -> None:
-    """Each is read into typed values or refused in one line, which says where."""
-    readers: dict[str, tuple[str, Callable[[Path], Any]]] = {
-        "models": (MODELS, read_models),
-        "card": (CARD, read_facts),
-        "flaws": (RATES, lambda path: load_rates(str(path))),
-    }
-    sound, read = readers.get(kind) or (recipe_text(kind), lambda path: load_recipe(str(path)))
-    path = tmp_path / "b.yaml"
-    path.write_text(sound, encoding="utf-8")
-    read(path)
-    said = refusals(read, path, mutations(sound.encode("utf-8"), 2_000))
-    assert 500 < len(said) < 2_000
-    assert all(str(path) in line for line in said if not line.startswith("no kind of model"))
-    assert peak_memory() < 2 * 2**30

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -103,24 +102,6 @@ def test_a_benchmark_is_pushed_and_read(hub: StandIn, ask: Hub, tmp_path: Path) 
 
     secrets = [path for path in tmp_path.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
     assert secrets == [], "the token is written nowhere"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_croissant_describes_what_is_pushed(hub: StandIn, ask: Hub, tmp_path: Path) -> None:
-    bench = draw_benchmark(tmp_path / "b", items=12)
-    assert ask("export", "b", "--to", "hf://datasets/me/bench").code == 0
-    for name, data in hub.repos["me/bench"].files.items():
-        (tmp_path / "got" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "got" / name).write_bytes(data)
-    dataset = import_module("mlcroissant").Dataset(jsonld=str(tmp_path / "got/croissant.json"))
-    assert not dataset.metadata.ctx.issues.errors
-    rows = list(dataset.records("items"))
-    assert [row["items/id"].decode() for row in rows] == [item.id for item in bench]
-    assert [[*map(bytes.decode, row["items/options"])] for row in rows if row["items/options"] is not None] == [
-        [choice.text for choice in item.choices] for item in bench if item.choices
-    ]
-    sizes = [[image.size for image in row["items/images"] or ()] for row in rows]
-    assert sizes == [[(image.width, image.height) for image in item.images] for item in bench]
 
 
 def test_configs_and_splits(hub: StandIn, ask: Hub, tmp_path: Path) -> None:

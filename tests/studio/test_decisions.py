@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from eyetest.errors import InputError
-from eyetest.recipes.refining import Rounds
-from eyetest.records import Choice, Decision, Item, Recipe
-from eyetest.studio.decisions import by_item, decide, read_decisions, standing, votes_table
+from eyetest.records import Choice, Decision, Item
+from eyetest.studio.decisions import agreement_of, by_item, decide, read_decisions
 from eyetest.studio.forms import edited
 
 KNOWN = {"q1", "q2", "q3"}
@@ -31,13 +31,13 @@ def refused(tmp_path: Path, text: str) -> str:
 
 
 def test_all_columns(tmp_path: Path) -> None:
-    header = "item,round,reviewer,time,decision,reason,edits,comment,labels,solved,adjudicates\n"
-    row = 'q1,2,ann,2024-05-01,fix,"wrong, gold","{""answer"": ""B""}","see ""page"" 3",'
+    header = "item,reviewer,time,decision,reason,edits,comment,labels,solved,adjudicates\n"
+    row = 'q1,ann,2024-05-01,fix,"wrong, gold","{""answer"": ""B""}","see ""page"" 3",'
     row += '"{""core"": [""math"", ""logic""]}",B,true\n'
-    made = Decision(item="q1", round=2, reviewer="ann", time="2024-05-01", decision="fix", reason="wrong, gold")
+    made = Decision(item="q1", reviewer="ann", time="2024-05-01", decision="fix", reason="wrong, gold")
     made = msgspec.structs.replace(made, edits={"answer": "B"}, comment='see "page" 3', solved="B")
     made = msgspec.structs.replace(made, labels={"core": ["math", "logic"]}, adjudicates=True)
-    assert read(tmp_path, header + row + ",,,,,,,,,,\nq2,,,,keep\n") == {
+    assert read(tmp_path, header + row + ",,,,,,,,,\nq2,,,keep\n") == {
         "q1": [made],
         "q2": [say("keep", "unnamed", item="q2")],
     }
@@ -58,15 +58,15 @@ def test_as_little_as_people_write(tmp_path: Path, encoding: str, end: str) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", " has no column item; it takes item, round,"),
-        ("item,verdict\nq1,keep\n", " has no column decision; it takes item, round,"),
+        ("", " has no column item; it takes item, reviewer,"),
+        ("item,verdict\nq1,keep\n", " has no column decision; it takes item, reviewer,"),
         ("item;decision\nq1;keep\n", " has no column item; it takes"),
         ("item,decision\nq1,keep\nq9,keep\n", ", line 3: no item 'q9'"),
         ("item,decision\n,keep\n", ", line 2: no item"),
-        ("item,decision\nq1,maybe\n", ", line 2: found 'maybe', expected keep, drop, fix, unsure or undo"),
+        ("item,decision\nq1,maybe\n", ", line 2: found 'maybe', expected keep, drop, fix or unsure"),
         ("item,decision,edits\nq1,fix,{answer: B}\n", ", line 2: edits are no JSON"),
         ('item,decision,edits\nq1,fix,"[1]"\n', ", line 2: edits"),
-        ("item,decision,round\nq1,fix,first\n", ", line 2: "),
+        ("item,decision,adjudicates\nq1,fix,first\n", ", line 2: "),
         ("item,decision\nq1,keep\n\x00,keep", ", line 3: no item '\\x00'"),
         ("item,decision\nq1,keep\udcff\n", " is no CSV"),
         ("item,decision,labels\nq1,keep,hard\n", ", line 2: labels are no JSON object"),
@@ -76,8 +76,8 @@ def test_what_makes_no_sense(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text).startswith(message)
 
 
-def say(decision: Any, reviewer: str = "ann", round_: int = 1, **more: Any) -> Decision:
-    return Decision(**({"item": "q1"} | more), round=round_, reviewer=reviewer, time="", decision=decision)
+def say(decision: Any, reviewer: str = "ann", **more: Any) -> Decision:
+    return Decision(**({"item": "q1"} | more), reviewer=reviewer, time="", decision=decision)
 
 
 def test_most_of_the_reviewers_decide_once_enough_have_spoken() -> None:
@@ -95,19 +95,7 @@ def test_reviewers_who_disagree_leave_it_open() -> None:
     three = decide([say("keep"), say("drop", "bob"), say("fix", "eve")], 3)
     assert three.verdict == "review"
     fixes = [say("fix", edits={"answer": "A"}), say("fix", "bob", edits={"answer": "B"})]
-    assert (decide(fixes, 2, unanimous=True).verdict, decide(fixes, 2).verdict) == ("review", "fix")
-
-
-def test_undo_withdraws_the_last_decision_of_that_round() -> None:
-    given = [say("keep"), say("drop"), say("undo")]
-    assert [one.decision for one in standing(given)] == ["keep"]
-    assert standing([*given, say("undo")]) == []
-    assert standing([say("undo"), say("keep")])[0].decision == "keep"
-    other_round = [say("keep"), say("drop", round_=2), say("undo")]
-    assert [(one.round, one.decision) for one in standing(other_round)] == [(2, "drop")]
-    by_another = [say("keep"), say("undo", "bob")]
-    assert decide(by_another, 1).verdict == "keep"
-    assert (decide([*given, say("undo")], 1).verdict, decide([*given, say("undo")], 1).n) == ("review", 0)
+    assert (decide(fixes, 2).verdict, decide(fixes, 2).reason) == ("review", "reviewers disagree, in their edits")
 
 
 def test_who_cannot_tell_leaves_it_open() -> None:
@@ -115,7 +103,6 @@ def test_who_cannot_tell_leaves_it_open() -> None:
     assert (one.verdict, one.reason, one.n) == ("review", "ann is unsure", 1)
     assert decide([say("unsure"), say("unsure", "bob")], 2).reason == "the reviewers are unsure"
     assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3).verdict == "keep"
-    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3, unanimous=True).verdict == "review"
 
 
 def test_who_settles_has_the_last_word() -> None:
@@ -124,7 +111,6 @@ def test_who_settles_has_the_last_word() -> None:
     settled = decide([*given, boss], 2)
     assert (settled.verdict, settled.n, settled.agree, settled.reason) == ("fix", 3, 1, "settled by boss")
     assert (settled.edits, settled.labels) == ({"answer": "B"}, {"core": "x"})
-    assert decide([*given, boss, say("undo", "boss", adjudicates=True)], 2).reason == "reviewers disagree, 1 to 1"
     assert decide([*given, say("unsure", "boss", adjudicates=True)], 2).verdict == "review"
 
 
@@ -136,19 +122,26 @@ def test_labels_that_most_gave() -> None:
     assert decide([*votes, say("drop", "d", labels={"level": "2"})], 4).labels["level"] == "1"
 
 
-def test_votes_to_measure_by() -> None:
-    given = [say("keep"), say("drop", "bob"), say("keep", "bob"), say("drop", "boss", adjudicates=True), say("undo")]
-    assert votes_table(given).rows() == [("q1", 1, "bob", "keep")]
-    assert votes_table([]).schema == votes_table(given).schema
+def test_agreement_of_reviewers() -> None:
+    """As scikit-learn has it; an admin who settles is no rater, and below ten items only the share is given."""
+    words = {"ann": "kkdd" * 3, "bob": "kkdk" * 3, "cy": "kddd" * 3}
+    kinds = {"k": "keep", "d": "drop"}
+    given = [say(kinds[word], name, item=f"q{at}") for name, some in words.items() for at, word in enumerate(some)]
+    given = [say("drop", "bob", item="q0"), *given, say("drop", "boss", item="q3", adjudicates=True)]
+    found = {(one.coefficient, *one.reviewers): one for one in agreement_of(given)}
+    assert [name for name, *pair in found if not pair] == ["observed", "fleiss", "krippendorff", "gwet"]
+    assert found["observed",].value == pytest.approx((1 + 1 / 3 + 1 + 1 / 3) / 4)
+    kappa = found["cohen", "ann", "bob"]
+    assert kappa.value == pytest.approx(cohen_kappa_score(list(words["ann"]), list(words["bob"])))
+    assert kappa.n == 12
+    few = agreement_of([one for one in given if one.item in ("q0", "q1")])
+    assert {one.coefficient for one in few if one.value is not None} == {"observed"}
+    assert agreement_of([say("keep")]) == []
 
 
 def test_the_last_word_of_each_reviewer_counts() -> None:
-    found = decide([say("drop"), say("keep", round_=2), say("keep", "bob")], 2)
+    found = decide([say("drop"), say("keep"), say("keep", "bob")], 2)
     assert (found.verdict, found.n) == ("keep", 2)
-    earlier_line_of_a_later_round = [say("keep", round_=2), say("drop", round_=1)]
-    assert decide(earlier_line_of_a_later_round, 1).verdict == "keep"
-    same_round = [say("drop"), say("keep")]
-    assert decide(same_round, 1).verdict == "keep"
 
 
 def test_edits_are_those_of_a_fix() -> None:
@@ -198,48 +191,3 @@ def test_edits_change_question_options_and_answer() -> None:
 def test_edits_that_make_no_sense(item: Item, edits: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=rf"^item '{item.id}': .*{message}"):
         edited(item, edits)
-
-
-def recipe(*stages: dict[str, Any]) -> Recipe:
-    return msgspec.convert({"panels": {"p": {"size": 1}}, "stages": stages}, Recipe)
-
-
-SCREEN = {"filter": "blind-hits", "panel": "p"}
-ROUNDS = recipe(
-    SCREEN,
-    {"review": {"form": "Is it right?"}, "name": "first"},
-    {**SCREEN, "name": "between"},
-    {"review": {"form": "Still right?", "reviewers": 2}, "name": "second"},
-    {**SCREEN, "name": "after"},
-    {"select": {"total": 1}},
-)
-
-
-def test_every_stage_knows_its_round_and_what_is_asked_in_it() -> None:
-    asked = {"blind-hits": 1, "first": 1, "between": 1, "second": 2, "after": 2, "select": 2}
-    forms = {1: "Is it right?", 2: "Still right?"}
-    assert Rounds(ROUNDS, {}).asked == {stage: (number, forms[number]) for stage, number in asked.items()}
-    assert Rounds(recipe(SCREEN), {}).asked == {"blind-hits": (1, "")}
-
-
-def test_decisions_of_one_round_do_not_answer_another() -> None:
-    by_title = {stage.title: stage for stage in ROUNDS.stages}
-    early = Rounds(ROUNDS, {"q1": [say("keep"), say("keep", "bob")]})
-    assert early.decided(by_title["first"], "q1").verdict == "keep"
-    assert early.decided(by_title["between"], "q1").n == 2, "a screen's doubt belongs to the round it is in"
-    second = early.decided(by_title["second"], "q1")
-    assert (second.verdict, second.reason, second.n) == ("review", "waits for a person", 0)
-    both = Rounds(ROUNDS, {"q1": [say("keep"), say("drop", round_=2), say("drop", "bob", round_=2)]})
-    assert both.decided(by_title["first"], "q1").verdict == "keep", "what was given later does not change it"
-    assert both.decided(by_title["second"], "q1").verdict == "drop"
-    assert both.decided(by_title["after"], "q1").verdict == "drop"
-    assert early.decided(by_title["first"], "q2").n == 0
-
-
-def test_a_round_that_the_recipe_does_not_have_is_a_later_word_on_its_last() -> None:
-    by_title = {stage.title: stage for stage in ROUNDS.stages}
-    late = Rounds(ROUNDS, {"q1": [say("keep", round_=2), say("drop", round_=3), say("drop", "bob", round_=2)]})
-    assert late.decided(by_title["second"], "q1").verdict == "drop"
-    assert late.decided(by_title["first"], "q1").n == 0
-    odd = Rounds(ROUNDS, {"q1": [say("keep", round_=0)]})
-    assert odd.decided(by_title["first"], "q1").verdict == "keep"

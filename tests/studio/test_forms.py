@@ -9,7 +9,8 @@ from eyetest_world.posing import AXES, CORES
 
 from eyetest.errors import InputError
 from eyetest.recipes.loading import load_recipe
-from eyetest.studio.forms import Form, check_labels, form_names, load_form
+from eyetest.records import Choice, Decision, Item
+from eyetest.studio.forms import Form, check_decision, check_labels, form_names, load_form
 from tests.conftest import ROOT
 
 OWN = """
@@ -77,7 +78,6 @@ def test_a_file_of_ones_own(own: Form) -> None:
     assert own.name == "gauge"
     assert [field.name for field in own.asked("keep")] == ["readable", "faults"]
     assert [field.name for field in own.asked("drop")] == ["readable", "faults", "why"]
-    assert own.asked("undo") == ()
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,25 @@ def test_wrong_labels(own: Form) -> None:
     assert refusal(own, "drop", {"readable": "yes", "why": "x" * 4_001}) == (
         "why: 4,001 characters; at most 4,000 are kept"
     )
+
+
+ITEM = Item(id="q1", question="?", choices=(Choice("a", True), Choice("b")))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("keep", {}, "readable: Can it be read?"),
+        ("drop", {"labels": {"readable": "yes"}, "edits": {"answer": "B"}}, "edits: only a fix changes an item"),
+        ("fix", {"edits": {"tags": {"x": "y"}}, "labels": {"readable": "no"}}, "may be changed"),
+        ("fix", {"edits": {"answer": "Z"}, "labels": {"readable": "no"}}, "an answer is one of A, B"),
+        ("drop", {"reason": "x" * 10_001}, "reason: 10,001 characters"),
+        ("fix", {"edits": {"question": "x" * 200_000}}, "edits: 200,0.. characters"),
+    ],
+)
+def test_a_decision_that_the_form_or_the_item_does_not_allow(
+    own: Form, kind: Any, given: dict[str, Any], message: str
+) -> None:
+    decided = Decision(item="q1", reviewer="ann", time="", decision=kind, **given)
+    with pytest.raises(InputError, match=message):
+        check_decision(decided, own, ITEM)

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.tabular.record_files import open_bounded, read_parquet
-from tests.mutations import mutations, refusals
 
 IDS = [str(number) for number in range(3_000)]
 
@@ -113,19 +111,3 @@ def test_honest_files_come_through(tmp_path: Path, how: dict[str, Any]) -> None:
     assert [row for batch in batches for row in batch.to_pylist()] == table.to_pylist()
     assert [row for batch in some for row in batch.to_pylist()] == table.select(["question", "id"]).to_pylist()
     assert read_parquet(path).to_pylist() == table.to_pylist()
-
-
-@pytest.mark.slow
-def test_mutated_files_end_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(honest(60), path)
-
-    def read(file: Path) -> None:
-        try:
-            with open_bounded(file) as opened:
-                for batch in opened.batches(64):
-                    batch.validate(full=True)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(str(error)) from None
-
-    assert len(refusals(read, path, mutations(path.read_bytes(), 100))) > 50

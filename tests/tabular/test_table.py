@@ -18,7 +18,7 @@ from eyetest.records import Verdict
 from eyetest.tabular import table
 from eyetest.tabular.files import open_table, read_rows
 from eyetest.tabular.record_files import write_records
-from eyetest.tabular.table import GUARDED, MAX_COLUMNS, SeparatedTable, inert, restored, restored_row
+from eyetest.tabular.table import MAX_COLUMNS, SeparatedTable, inert, restored
 from tests.mutations import mutations, peak_memory, refusals
 
 ROWS = [["item", "question", "A"], ["1", "Größer – oder „Spaß“?", "ä;b"], ["2", "naïve, “quoted”", "1\n2"]]
@@ -125,19 +125,7 @@ def test_every_text_comes_back(text: str) -> None:
     assert restored(inert(text)) == text
 
 
-def test_tables_that_are_read_again_say_where_guards_are() -> None:
-    rows = [("=1", "'-5' it is", -0.5), ("a", "'=1", None)]
-    head, *cells = csv.reader(io.StringIO(table.sheet_text(("item", "text", "score"), rows, mark=True), newline=""))
-    assert head == ["item", "text", "score", GUARDED]
-    assert cells == [["'=1", "''-5' it is", "-0.5", "item text"], ["a", "''=1", "", "text"]]
-    back = [list(restored_row(dict(zip(head, row, strict=True))).values()) for row in cells]
-    assert back == [["=1", "'-5' it is", "-0.5"], ["a", "'=1", ""]]
-
-
 def test_a_sheet_of_another_program_keeps_its_apostrophes(path: Path) -> None:
-    for cell in ("True", "yes text", "0"):
-        row = {"item": "'=1", "text": "'-5", GUARDED: cell}
-        assert restored_row(row) == row
     path.write_text("item,text\n1,'-5' is right\n")
     assert [row for _, row in read_rows(path)] == [{"item": "1", "text": "'-5' is right"}]
 
@@ -150,10 +138,8 @@ def test_tables_of_results_hold_no_formula_and_numbers_stay_numbers(tmp_path: Pa
     verdict = Verdict(item="=1", stage="+s", verdict="drop", reason="-r", evidence="@e", n=1)
     write_records([verdict], Verdict, tmp_path / "v.csv", overwrite=False)
     write_records([Repair(item="=1", change="+k", detail="@2")], Repair, tmp_path / "r.csv", overwrite=False)
-    (tmp_path / "f.csv").write_text(
-        table.sheet_text(FunnelRow._fields, [FunnelRow("=s", "+tag", "@v", 3, 1, 1, 1, 0)])
-    )
+    (tmp_path / "f.csv").write_text(table.sheet_text(FunnelRow._fields, [FunnelRow("=s", 3, 1, 1, 1, 0)]))
     for name in ("v.csv", "r.csv", "f.csv"):
         (_, row) = csv.reader((tmp_path / name).read_text().splitlines())
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]
-        assert len([cell for cell in row if cell.startswith("'")]) >= 3
+        assert len([cell for cell in row if cell.startswith("'")]) >= (1 if name == "f.csv" else 3)

@@ -1,10 +1,8 @@
 """What a short text is read as, and how numbers in it are compared."""
 
-import time
-
 import pytest
 
-from eyetest.text import Level, equal_numbers, normalized, parse, read_number, same, telling_words
+from eyetest.text import equal_numbers, normalized, parse, read_number, same, telling_words
 
 
 @pytest.mark.parametrize(
@@ -38,20 +36,6 @@ def test_numbers_may_be_compared_by_the_caller() -> None:
     assert same("0.333, 2", "1/3, 2", numbers=lambda one, other: equal_numbers(one, other, slack=0.001))
 
 
-def test_a_tolerance_is_relative_to_the_reference() -> None:
-    assert same("100", "105.1", Level.RELAXED)
-    assert not same("105.1", "100", Level.RELAXED)
-
-
 @pytest.mark.parametrize("text", ["5th", "1990s", "3 dogs and 2 cats", "18π", "1-cos²x", "6 to 8", "1:3"])
 def test_what_is_no_number(text: str) -> None:
     assert read_number(text) is None
-
-
-@pytest.mark.parametrize("unit", ["(", "-", "1,", "\\frac{", "a and ", "²", "\u0301", "$", "x^", "10 000 ", "May "])
-def test_no_text_takes_long(unit: str) -> None:
-    start = time.process_time()
-    for size in (10, 500, 100_000):
-        for level in Level:
-            same(unit * size, f"{unit * size}1", level)
-    assert time.process_time() - start < 5

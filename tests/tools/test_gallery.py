@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ import eyetest as et
 from tools.gallery import __main__ as gallery
 from tools.gallery import errata, judging
 from tools.gallery.crossing import across, prints, within
+from tools.gallery.guessing import RULES, Question, learnt
 from tools.gallery.judgements import Judgement, read_judgements
 from tools.gallery.manifest import Manifest, read_manifest
 from tools.gallery.measuring import FEWEST_VOTES, Figures
 from tools.gallery.pages import holding, overview, page, summary
+from tools.gallery.replicating import _of_seed, halves, questions
+from tools.gallery.replications import REPLICATED, Replication, read_replications, replicated
 from tools.gallery.sources import UnavailableError, bring, repository
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
@@ -126,7 +130,7 @@ def test_pages_say_what_was_found_and_quote_nothing(stored: Figures, manifest: M
     assert "2 equal options" in text or "two equal options" in text
     assert "$ eyetest import lamps.json" in text
     assert "[copied](copied.md) | 8 | 8 | 1 | 5 = 5" in text
-    index = overview(manifest, stored, [])
+    index = overview(manifest, stored, [], [])
     assert "| X | not public |" in index
     assert summary(manifest, stored).count("\n") == 3
     assert "old theatre" not in text + index
@@ -162,6 +166,11 @@ def test_what_is_not_the_source_of_the_manifest_is_refused(manifest: Manifest, s
         bring(bare, row.commit, {"other.csv": "0" * 64}, (), tmp_path)
 
 
+def test_the_git_directory_of_a_clone_with_files_is_found(tmp_path: Path) -> None:
+    (tmp_path / "made+up/repo/.git").mkdir(parents=True)
+    assert repository(tmp_path, "made/up").name == ".git"
+
+
 def test_the_same_words_about_other_images_are_other_items(tmp_path: Path) -> None:
     rows = [
         {"question": "Is there a cat?", "answer": "yes", "image": f"{name}.jpg"} for name in ("one", "two", "one")
@@ -189,9 +198,10 @@ def test_the_manifest_is_whole() -> None:
 
 
 def test_stored_pages_are_those_of_the_stored_figures() -> None:
-    stored, seen = (
+    stored, seen, again = (
         json.loads((gallery.GALLERY / gallery.FIGURES).read_text()),
         read_judgements(gallery.GALLERY / gallery.JUDGED),
+        read_replications(gallery.GALLERY / REPLICATED),
     )
     manifest = read_manifest()
     assert len(stored["rows"]) >= 40
@@ -199,7 +209,7 @@ def test_stored_pages_are_those_of_the_stored_figures() -> None:
         assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
             "make gallery"
         )
-    assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored, seen)
+    assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored, seen, again)
 
 
 def test_links_of_the_gallery_lead_somewhere() -> None:
@@ -235,6 +245,61 @@ def test_a_sheet_says_nothing_of_findings_and_judgements_come_back_to_them(
     assert (kind, findings.kinds, controls.kinds) == ("equal-options", {"broken": 1}, {"sound": 1})
 
 
+@pytest.mark.parametrize(
+    ("rule", "options", "marked"),
+    [
+        ("gold-longest", ("one", "three", "seven"), {1, 2}),
+        ("gold-shortest", ("one", "three", "seven"), {0}),
+        ("gold-precise", ("1.5 m", "2 m", "2.25 m"), {2}),
+        ("gold-case", ("Red", "blue", "Green"), {1}),
+        ("gold-odd-one-out", ("12", "a red lamp", "a blue lamp"), {0}),
+        ("gold-common-words", ("red lamp", "red door", "blue lamp"), {0}),
+        ("gold-middle", ("9", "3", "1", "5"), {1, 3}),
+        ("answer-in-question", ("the lamp", "the theatre", "a tree"), {1}),
+    ],
+)
+def test_a_rule_marks_the_options_that_its_finding_names(
+    rule: str, options: tuple[str, ...], marked: set[int]
+) -> None:
+    assert RULES[rule](Question("Who built the theatre?", options, 0)) == marked
+
+
+def test_a_learner_finds_a_key_by_its_words() -> None:
+    made = [Question(f"What is {n}?", (f"surely {n}", f"perhaps {n + 1}", f"maybe {n}"), 0) for n in range(120)]
+    for view in ("text", "surface"):
+        assert all(scores.argmax() == 0 for scores in learnt(view, made[:80], made[80:]))
+
+
+def test_a_finding_holds_on_the_other_half_and_random_keys_have_none(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = []
+    for n in range(400):
+        options = ["".join(rng.choice([*"abcdefgh"], length)) for length in (5, 6, 7, 9)]
+        right = options[-1] if n % 10 else options[0]
+        rng.shuffle(options)
+        rows.append({"question": f"{options[0]}?", "passage": f"about {n // 2}", "options": options, "answer": right})
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    et.import_file(tmp_path / "long.jsonl", map="hint=passage", to=tmp_path / "long", allow_missing="images")
+    items, asked = questions(et.open(tmp_path / "long"))
+    a, b = halves(asked, 1)
+    assert len(a) == len(b) == 200
+    assert not {asked[place].group for place in a} & {asked[place].group for place in b}
+    tests = list(_of_seed("long", et.open(tmp_path / "long"), items, asked, 1))
+    longest = {one.drawn: one for one in tests if one.kind == "gold-longest"}
+    assert (longest["finding"].holds, longest["flawless"].holds) == ("yes", "no")
+    assert longest["finding"].effect_b == pytest.approx(0.65, abs=0.05)
+
+
+def test_a_finding_replicates_if_it_holds_in_most_splits() -> None:
+    def of(seed: int, holds: str, kind: str = "gold-position-4", drawn: str = "finding") -> Replication:
+        return Replication("lamps", kind, seed, drawn, 50, 0.2, 0.1, 0.01, holds)
+
+    rows = {row.kind: row for row in replicated([of(1, "yes"), of(2, "no"), of(3, "yes"), of(1, "", "gold-case")])}
+    assert rows["gold-position"].findings.value == 1
+    assert rows["gold-position"].halves == (2, 3)
+    assert (rows["all"].findings.n, rows["gold-case"].findings.n) == (1, 0)
+
+
 def _drawn(folder: Path) -> list[dict[str, Any]]:
     drawn: list[dict[str, Any]] = json.loads((folder / "what/lamps.json").read_text())
     return drawn
@@ -249,14 +314,51 @@ def test_nothing_of_theirs_is_quoted(shared: Path, name: str) -> None:
         assert len(words) < WORDS or " ".join(words[:WORDS]) not in printed
 
 
-def test_ties_in_an_order_count_as_drawn_at_random() -> None:
-    scores, wrong = np.array([3.0, 2, 2, 2, 1]), np.array([True, True, False, False, True])
-    assert errata.precision(scores, wrong, 0.4) == pytest.approx((1 + 1 / 3) / 2)
+def test_ties_in_an_order_count_as_drawn_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errata, "TOP", (0.4, 0.8))
+    scores, wrong = np.array([2.0, 3, 2, 2, 1]), np.array([True, True, False, False, True])
+    own = errata.order(scores, wrong)
+    assert errata.precision(own, np.ones(5, int)) == pytest.approx([(1 + 1 / 3) / 2, (1 + 1) / 4])
+    assert errata.precision(own, np.array([3, 0, 1, 0, 1])) == pytest.approx([3 / 4, 3 / 4])
 
 
 def test_lines_that_a_patch_leaves_keep_their_text() -> None:
     new, patch = "axyzcewf", "2c2,4\n< b\n---\n> x\n> y\n> z\n4d5\n< d\n5a7\n> w\n"
     assert "".join(new[place] if place >= 0 else "-" for place in errata._kept(patch, len("abcdef"))) == "a-c-ef"
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_source_is_a_git_directory_or_holds_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bare: bool
+) -> None:
+    work = tmp_path / "a+b" / "repo"
+    work.mkdir(parents=True)
+    git(work, "init", "-q")
+    (work / "keys.txt").write_text("right\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "keys")
+    monkeypatch.setitem(errata.COMMITS, "a/b", git(work, "rev-parse", "HEAD"))
+    if bare:
+        (work / ".git").rename(tmp_path / "c")
+        shutil.rmtree(work)
+        (tmp_path / "c").rename(work)
+    monkeypatch.setattr(errata, "SOURCES", tmp_path)
+    assert errata.show("a/b", "keys.txt") == "right\n"
+
+
+def test_parts_of_speech_that_changed_by_convention_are_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def written(tags: str) -> str:
+        words = zip(("a", "a", "a", "b", "b", "b"), tags, strict=True)
+        rows = "".join(f"{place}\t{word}\t_\t{tag}\n" for place, (word, tag) in enumerate(words, start=1))
+        return "".join(f"# sent_id = {name}\n{rows}\n" for name in "uvwxyz")
+
+    texts = {"": "x-dev.conllu\n", "x-dev.conllu": written("NNNNNV").replace("b\t_\tN", "b\t_\tX", 1)}
+    before = written("DDDNNV")
+    monkeypatch.setattr(errata, "show", lambda source, path, commit="": before if commit else texts[path])
+    found = errata.treebank("English-EWT")
+    assert (found.keys == [0, 0, 0, 1, 1, 2] * 6).all()
+    assert np.flatnonzero(found.wrong).tolist() == [3], "all D became N: a convention; one X: an error"
+    assert found.chosen.shape == (36, 5)
 
 
 def test_relabelled_classes_are_compared_under_their_new_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from tools.gallery.judgements import read_judgements
 from tools.gallery.manifest import FILE, Manifest, Row, read_manifest
 from tools.gallery.measuring import Figures, measure
 from tools.gallery.pages import write_all
+from tools.gallery.replications import REPLICATED, read_replications
 from tools.gallery.sources import UnavailableError, bring, contents, head, listed, repository
 
 ROOT = Path(__file__).parent.parent.parent
@@ -151,7 +152,8 @@ def main() -> None:
                 failed |= ": failed" in line or ": stopped" in line
         stored = gather(manifest, given.work, stored)
         file.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_all(manifest, stored, read_judgements(GALLERY / JUDGED), GALLERY)
+    again = read_replications(GALLERY / REPLICATED)
+    write_all(manifest, stored, read_judgements(GALLERY / JUDGED), again, GALLERY)
     return sys.exit(1) if failed else None
 
 

@@ -28,7 +28,6 @@ PAIRS = {
     "contradicting-golds",
     "duplicate-items",
     "near-identical-images",
-    "questions-across-splits",
     "repeats-on-copied-images",
 }
 CUES = {"surface-given-away", "text-given-away", "answer-in-question"}
@@ -44,7 +43,6 @@ DEFECTS = {
     "no-image",
     "one-colour-image",
     "one-option",
-    "tiny-image",
     "unreadable-image",
 }
 ASKED = {

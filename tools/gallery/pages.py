@@ -12,6 +12,7 @@ from eyetest.measures.stats.intervals import IntervalEstimate
 from tools.gallery.judgements import CONTROL, DRAWN, FINDING, LABEL_ERROR, Checked, Judgement, checked
 from tools.gallery.manifest import Manifest, Row
 from tools.gallery.measuring import DISAGREE, KEEPS, RATHER, Figures
+from tools.gallery.replications import Replication, replicated
 
 _WRONG = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
@@ -34,7 +35,9 @@ HEAD = (
 )
 
 
-def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to: Path) -> None:
+def write_all(
+    manifest: Manifest, stored: Figures, seen: Sequence[Judgement], again: Sequence[Replication], to: Path
+) -> None:
     """Write one page a benchmark that was measured, and the overview."""
     rows = {name: row for name, row in manifest.rows.items() if name in stored["rows"]}
     for file in to.glob("*.md"):
@@ -42,7 +45,7 @@ def write_all(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], to
             file.unlink()
     for name, row in rows.items():
         (to / f"{name}.md").write_text(page(name, row, stored, seen), encoding="utf-8")
-    (to / "README.md").write_text(overview(manifest, stored, seen), encoding="utf-8")
+    (to / "README.md").write_text(overview(manifest, stored, seen, again), encoding="utf-8")
 
 
 def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str:
@@ -84,7 +87,7 @@ def holding(seen: Iterable[Judgement]) -> list[tuple[str, Checked, Checked]]:
     return sorted(rows, key=lambda row: (-row[1].looked, row[0]))
 
 
-def overview(manifest: Manifest, stored: Figures, seen: Sequence[Judgement]) -> str:
+def overview(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], again: Sequence[Replication]) -> str:
     """The page with one row a benchmark."""
     counts: Counter[str] = Counter()
     items: Counter[str] = Counter()
@@ -97,6 +100,8 @@ def overview(manifest: Manifest, stored: Figures, seen: Sequence[Judgement]) -> 
         table=summary(manifest, stored),
         kinds=kinds,
         holding=holding(seen),
+        replicated=replicated(again),
+        seeds=len({one.seed for one in again}),
         shared=[pair | {"titles": [manifest.rows[pair[key]].title for key in "ab"]} for pair in stored["shared"]],
         absent=manifest.absent,
         count=len(stored["rows"]),

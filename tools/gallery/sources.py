@@ -11,11 +11,11 @@ class UnavailableError(Exception):
 
 
 def repository(folder: Path, name: str) -> Path:
-    """The git directory of ``owner/name`` in a folder of sources."""
+    """The git directory of ``owner/name`` in a folder of sources: ``repo``, or ``.git`` in it."""
     found = folder / name.replace("/", "+") / "repo"
     if not found.is_dir():
         raise UnavailableError(f"no {found}: git clone --bare https://github.com/{name} {found}")
-    return found
+    return found / ".git" if (found / ".git").is_dir() else found
 
 
 def bring(git: Path, commit: str, files: Mapping[str, str], folders: Iterable[str], to: Path) -> None:

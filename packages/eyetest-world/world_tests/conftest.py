@@ -12,3 +12,4 @@ from tests.conftest import shared as shared
 from tests.endpoint import endpoint as endpoint
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
+from tests.runs.conftest import eyetest as eyetest

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
@@ -23,15 +23,8 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
-from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
-from eyetest.tabular.record_files import (
-    BoundedParquet,
-    array,
-    damage_in_one_line,
-    indices,
-    open_bounded,
-    read_parquet,
-)
+from eyetest.store.files import add_checksum, inside, is_as_written, read_regular
+from eyetest.tabular.record_files import array, damage_in_one_line, read_parquet, sound_file, write_parquet
 
 _TEXT = pa.string()
 
@@ -60,10 +53,20 @@ SCHEMA = pa.schema(
 
 def to_table(items: Iterable[Item]) -> pa.Table:
     """Items as an Arrow table."""
-    every = list(items)
-    columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in every] for name in SCHEMA.names}
-    columns["tags"] = [msgspec.json.encode(tags).decode() if tags else None for tags in columns["tags"]]
-    return pa.table([_column(columns[field.name], field.type) for field in SCHEMA], schema=SCHEMA)
+    rows = []
+    for item in items:
+        tags = msgspec.json.encode(item.tags).decode() if item.tags else None
+        rows.append({name: _plain(getattr(item, name)) for name in SCHEMA.names} | {"tags": tags})
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _plain(value: Any) -> Any:
+    """A value as Arrow takes it: records with all their fields, unset ones as None."""
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return None if value is msgspec.UNSET else value
 
 
 def from_batch(batch: pa.RecordBatch) -> Iterator[Item]:
@@ -74,17 +77,6 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Item]:
             if not choice.get("provenance"):
                 choice.pop("provenance", None)
         yield msgspec.convert(row, Item)
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values as a column; lists of records field by field, which is three times as fast as by record."""
-    if pa.types.is_struct(kind):  # the provenance of a choice, mostly unknown
-        return pa.array([msgspec.structs.asdict(value) if value else None for value in values], kind)
-    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
-        return pa.array(values, kind)
-    ends, fields = [0, *accumulate(map(len, values))], list(kind.value_type)
-    parts = [_column([getattr(part, field.name) for some in values for part in some], field.type) for field in fields]
-    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(parts, fields=fields), type=kind)
 
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -114,7 +106,7 @@ def _tag(name: str, values: list[Any]) -> pl.Series:
     """A tag as a column: of one type where its values have one, else each value as JSON."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
-        return pl.Series(name, values, dtype=pl.Float64 if len(kinds) > 1 else None if kinds else pl.String)
+        return pl.Series(name, values, dtype=pl.Float64 if len(kinds) > 1 else None)
     texts = [value if value is None else msgspec.json.encode(value).decode() for value in values]
     return pl.Series(name, texts, pl.String)
 
@@ -146,7 +138,6 @@ class Benchmark:
         self.manifest = _read_manifest(path)
         self.images = ImageStore(path / _IMAGES)
         self._checked: tuple[int, ...] = ()  # identity of the items' file that was last verified
-        self._has_checksum = False
         self._groups: dict[int, pa.Table] = {}
         _lately_opened.pop(path.absolute(), None)
         _lately_opened[path.absolute()] = None
@@ -159,7 +150,8 @@ class Benchmark:
 
     def __iter__(self) -> Iterator[Item]:
         with self._items() as file:
-            for batch in file.batches(_BATCH):
+            for batch in file.iter_batches(_BATCH):
+                batch.validate(full=True)
                 yield from from_batch(batch)
 
     @overload
@@ -191,8 +183,7 @@ class Benchmark:
 
     @cached_property
     def _position_of(self) -> dict[str, int]:
-        with self._items() as file:
-            return {item_id: n for n, item_id in enumerate(file.table(["id"]).column("id").to_pylist())}
+        return {item_id: n for n, item_id in enumerate(self.table(["id"]).column("id").to_pylist())}
 
     def position(self, item_id: str) -> int:
         """The position of an item in the benchmark."""
@@ -219,9 +210,7 @@ class Benchmark:
             for group, here in by_group.items():
                 table = self._row_group(file, group)
                 start = int(ends[group]) - len(table)
-                in_order = here == list(range(here[0], here[0] + len(here)))
-                rows = np.array(here) - start
-                taken = table.slice(here[0] - start, len(here)) if in_order else table.take(indices(rows))
+                taken = table.take(array([position - start for position in here], pa.int64()))
                 found = (item for batch in taken.to_batches() for item in from_batch(batch))
                 items.update(zip(here, found, strict=True))
         return [items[position] for position in positions]
@@ -229,21 +218,11 @@ class Benchmark:
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of all items, as they are stored: far cheaper than the items."""
         with self._items() as file:
-            return file.table(columns)
+            return file.read(columns)
 
     def scan(self, columns: Sequence[str]) -> pl.LazyFrame:
-        """Some columns, lazily. Polars trusts a file, so one without a checksum is read through Arrow."""
-        if path := self._proven():
-            return pl.scan_parquet(path, glob=False).select(columns)
-        frame = pl.from_arrow(self.table(columns))
-        assert isinstance(frame, pl.DataFrame)
-        return frame.lazy()
-
-    def _proven(self) -> Path | None:
-        """The items' file if it has a checksum; None where items differ from those on disk, as in a subclass."""
-        with damage_in_one_line(self.path / ITEMS):
-            path, trusted = self._sound()
-        return path if trusted else None
+        """Some columns, lazily."""
+        return pl.DataFrame(self.table(columns)).lazy()
 
     def by_image(self) -> list[int]:
         """All positions, items that share their first image side by side, otherwise in the benchmark's order."""
@@ -255,11 +234,12 @@ class Benchmark:
         groups = pl.when(first.is_null()).then(row).otherwise(row.first().over(first)).cast(pl.Int64)
         return self.scan(["images"]).with_row_index("row").select(groups).collect().to_series().to_numpy()
 
-    def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
+    def _row_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
         """A row group, cached: items that share an image may be far apart."""
         table = self._groups.pop(group, None)
         if table is None:
-            table = file.table(group=group)
+            table = file.read_row_group(group)
+            table.validate(full=True)
             while self._groups and table.nbytes + sum(t.nbytes for t in self._groups.values()) > _MOST_KEPT:
                 self._groups.pop(next(iter(self._groups)))
         self._groups[group] = table
@@ -272,29 +252,23 @@ class Benchmark:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
 
     @contextmanager
-    def _items(self) -> Iterator[BoundedParquet]:
-        with damage_in_one_line(self.path / ITEMS):
-            path, proven = self._sound()
-            with open_bounded(path, trusted=proven) as file:
-                yield file
+    def _items(self) -> Iterator[pq.ParquetFile]:
+        with damage_in_one_line(self.path / ITEMS), pq.ParquetFile(self._sound()) as file:
+            yield file
 
-    def _sound(self) -> tuple[Path, bool]:
-        """The items' file, verified against the manifest, and whether it has a checksum."""
+    def _sound(self) -> Path:
+        """The items' file, verified against its checksum and the manifest."""
         path = inside(self.path / ITEMS, self.path)
         about = path.stat()
         identity = about.st_ino, about.st_size, about.st_mtime_ns
         if identity != self._checked:
-            self._has_checksum = has_checksum(path)
-            with open_bounded(path, trusted=self._has_checksum) as file:
-                self._refuse_others(file.schema, file.metadata)
+            self._refuse_others(pq.read_metadata(sound_file(path, self.path, SCHEMA)))
             self._checked = identity
-        return path, self._has_checksum
+        return path
 
-    def _refuse_others(self, schema: pa.Schema, metadata: pq.FileMetaData) -> None:
-        """Refuse items that are not those of the manifest: truncated, exchanged, or of another kind."""
+    def _refuse_others(self, metadata: pq.FileMetaData) -> None:
+        """Refuse items that are not those of the manifest: truncated or exchanged."""
         where, rows = self.path / ITEMS, metadata.num_rows
-        if not schema.equals(SCHEMA):
-            raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
             raise InputError(f"{where} holds {rows:,} items, {MANIFEST} says {len(self):,}")
         theirs = (metadata.metadata or {}).get(_FINGERPRINT)
@@ -391,7 +365,7 @@ class BenchmarkWriter:
                 table = table.set_column(column, "item", array(ids, pa.string())).take(kept)
                 if (before := self.folder / name).is_file():
                     table = pa.concat_tables([read_parquet(before), table], promote_options="default")
-                pq.write_table(table, before, compression="zstd")
+                write_parquet(table, before)
         if prefix:
             self._ids.clear()
 

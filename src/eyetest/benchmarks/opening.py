@@ -26,17 +26,15 @@ from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.urls import cache_root, local_path, mirror_of
 from eyetest.tabular.files import ENDINGS, open_table
-from eyetest.tabular.table import PACKED, kind_of, table_kind, unpacked_name
+from eyetest.tabular.table import table_kind
 from eyetest.version import __version__
 
-Progress = Callable[[float], None]
 Beside = Callable[[Path], None]
 _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
-_REPORT_EVERY = 50
 _ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
-_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", PACKED)
+_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet")
 
 
 class Format:
@@ -82,7 +80,7 @@ def _fits(format_: Format, path: Path) -> bool:
 
 def _kind(path: Path) -> str:
     """The kind of a file: by its ending, where that is of a format that is no table, else by its content."""
-    ending = kind_of(path)
+    ending = path.suffix.lower()
     others = {own for format_ in FORMATS.values() for own in format_.endings}.difference(ENDINGS)
     return ending if ending in others or not (kind := table_kind(path)) else kind
 
@@ -114,9 +112,7 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     overwrite: bool = False
 
 
-def import_benchmark(
-    source: Path, to: Path, how: Import | None = None, progress: Progress = lambda share: None
-) -> tuple[Benchmark, list[ItemError]]:
+def import_benchmark(source: Path, to: Path, how: Import | None = None) -> tuple[Benchmark, list[ItemError]]:
     """Read a file of any known format into a benchmark folder, which appears only when it is complete. Also gives
     what is wrong with the rows that were left out.
 
@@ -124,7 +120,7 @@ def import_benchmark(
     >>> len(bench), skipped
     (60, [])
     """
-    _, skipped = _import(source, to, how or Import(), progress)
+    _, skipped = _import(source, to, how or Import())
     return Benchmark(to), skipped
 
 
@@ -148,9 +144,7 @@ def export_benchmark(
         return notes
 
 
-def open_benchmark(
-    path: str | Path, read: ReadOptions | None = None, progress: Progress = lambda share: None
-) -> Benchmark:
+def open_benchmark(path: str | Path, read: ReadOptions | None = None) -> Benchmark:
     """A benchmark folder, or any readable file as one."""
     path, read = local_path(path), read or ReadOptions()
     if is_benchmark(path):
@@ -160,7 +154,7 @@ def open_benchmark(
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
     else:
-        files, _ = _import(path, cached, Import(read=read, overwrite=True), progress)
+        files, _ = _import(path, cached, Import(read=read, overwrite=True))
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
         forget_older(cached)
     return Benchmark(cached)
@@ -196,7 +190,7 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[ItemError]]:
+def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list[ItemError]]:
     if is_benchmark(source):
         if mirror_of(source) is None and mirror_of(to) is None:
             raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
@@ -209,7 +203,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         raise InputError(f"{source} does not exist")
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
     manifest = Manifest(
-        name=how.name or Path(unpacked_name(file_name)).stem,
+        name=how.name or Path(file_name).stem,
         version=how.version,
         licence=how.licence,
         source=how.source,
@@ -231,8 +225,6 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
                 if not how.skip_bad:
                     raise
                 skipped.append(error)
-            if row.number % _REPORT_EVERY == 0:
-                progress(rows.rows.done)
         if how.tags:
             how.tags.notes()  # refuses a tag that no item has
         if skipped:

@@ -6,7 +6,6 @@ given. Then it is applied to each row (`ItemReader`).
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import date, time
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -20,7 +19,7 @@ from msgspec import UNSET
 from eyetest.benchmarks import options as option_texts
 from eyetest.benchmarks.images import ImageLoader, ImageStore
 from eyetest.benchmarks.options import GOLD_STYLES, GoldStyle, Offered, find_gold, is_missing
-from eyetest.errors import ImageError, InputError, ItemError, MissingImage, heading, nearest, param, short
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, heading, param, short
 from eyetest.records import MAX_CHOICES, Choice, ImageRef, Item, Lineage, OptionProvenance, Turn, letter
 from eyetest.tabular.table import (
     Grid,
@@ -28,9 +27,12 @@ from eyetest.tabular.table import (
     Table,
     listed_columns,
     looks_like_list,
+    named_columns,
+    parse_fields,
     parse_list,
-    parse_pairs,
-    refuse_unknown_field,
+    split_columns,
+    unknown_columns,
+    usual_columns,
 )
 
 KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
@@ -40,8 +42,7 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "options": ("options", "choices"),
     "answer": ("answer", "answers", "correct_answer", "gold"),
     "group": ("group", "g_index"),
-    **{name: (name,) for name in ("answer_letter", "hint", "history", "description")},
-    **{name: (name,) for name in ("lineage", "option_provenance", "tags")},
+    **{name: (name,) for name in ("answer_letter", "hint", "history", "description", "eyetest")},
 }
 """Field names, and the column names that files use for them, best first; capitals and spaces do not count."""
 
@@ -56,6 +57,14 @@ _IMAGE_FILE = re.compile(r"\S.*\.(?:jpe?g|png|gif|webp|bmp|tiff?)", re.IGNORECAS
 _LONGEST_NAME = 1024
 RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
 """Column names with a meaning; a tag of such a name is stored where it cannot be mistaken."""
+
+
+class OtherFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What no other tool has a column for; exports hold it as JSON in the column ``eyetest``."""
+
+    provenance: tuple[OptionProvenance, ...] = ()
+    lineage: tuple[Lineage, ...] = ()
+    tags: dict[str, Any] = {}
 
 
 class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,47 +121,35 @@ def is_image_file(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_NAME and bool(_IMAGE_FILE.fullmatch(value.strip()))
 
 
-def split_columns(value: str) -> tuple[str, ...]:
-    """The columns that ``A+B+C`` names."""
-    return tuple(value.split("+")) if value else ()
-
-
 def parse_map(pairs: Iterable[str]) -> dict[str, str]:
     """``question=prompt,options=choices`` as a mapping from our fields to the file's columns."""
-    takes = f"{param('fields')} takes FIELD=COLUMN pairs, such as question=prompt"
-    fields = {}
-    for name, column in parse_pairs(pairs, takes):
-        if not column:
-            raise InputError(f'{takes}; found "{name}="')
-        field = "images" if name == "image" else name
-        refuse_unknown_field(field, "fields", KNOWN_COLUMNS)
-        fields[field] = column
-    return fields
+    fields = parse_fields(pairs, "fields", (*KNOWN_COLUMNS, "image"), "question=prompt")
+    return {"images" if field == "image" else field: columns for field, columns in fields.items()}
 
 
 def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> ItemLayout:
     """The column of each field: the user's mapping first, then known names."""
     _refuse_unknown_columns(columns, options, where)
-    mapped = {column for value in options.fields.values() for column in split_columns(value)}
+    mapped = named_columns(options.fields)
     free = [column for column in columns if column and column not in mapped and column not in options.drop]
     known = {_usual_name(name): name for name in reversed(free)} | {name: name for name in free}
-    found = {field: next((known[n] for n in names if n in known), "") for field, names in KNOWN_COLUMNS.items()}
+    found = usual_columns(KNOWN_COLUMNS, known)
     lettered = tuple(known[name] for name in takewhile(known.__contains__, ascii_uppercase))
-    if len(lettered) > 1 and not found["options"]:
-        found["options"] = "+".join(lettered)
-    found["images"] = found["images"] or "+".join(known[name] for name in _NUMBERED_IMAGES if name in known)
+    if len(lettered) > 1:
+        found.setdefault("options", "+".join(lettered))
+    found.setdefault("images", "+".join(known[name] for name in _NUMBERED_IMAGES if name in known))
     if "answer" in options.fields:
-        found["answer_letter"] = ""
+        found.pop("answer_letter", None)
     found |= options.fields
-    if not found["question"]:
+    if not found.get("question"):
         raise InputError(
             f"{where}: no column for the question among {listed_columns(columns)}; "
             f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
         )
-    used = {column for value in found.values() for column in split_columns(value)}
-    images, choices = (split_columns(found.pop(field)) for field in _SEVERAL_COLUMNS)
+    used = named_columns(found)
+    images, choices = (split_columns(found.pop(field, "")) for field in _SEVERAL_COLUMNS)
     return ItemLayout(
-        columns={field: column for field, column in found.items() if column},
+        columns=found,
         images=images,
         options=choices,
         tag_columns=tuple(column for column in free if column not in used),
@@ -160,14 +157,12 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
 
 
 def _refuse_unknown_columns(columns: Sequence[str], options: ReadOptions, where: str) -> None:
-    wrong = [name for name in options.drop if name not in columns]
-    problems = [f'{heading("drop")}: no column "{name}"; {nearest(name, columns)}' for name in wrong]
+    problems = [f"{heading('drop')}: {problem}" for problem in unknown_columns(options.drop, columns)]
     for field, value in options.fields.items():
         names, at = split_columns(value), heading("fields", field)
         if len(names) > 1 and field not in _SEVERAL_COLUMNS:
             problems.append(f"{at}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns")
-        unknown = [name for name in names if name not in columns]
-        problems += [f'{at}: no column "{name}"; {nearest(name, columns)}' for name in unknown]
+        problems += [f"{at}: {problem}" for problem in unknown_columns(names, columns)]
     if problems:
         raise InputError(f"{where}: {'; '.join(problems)}")
 
@@ -258,16 +253,17 @@ class ItemReader:
                 if isinstance(text, str) and len(text) > MAX_FIELD:
                     raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
         layout, offered, images = self.layout, _offer(self.layout, row), self._images(row)
+        others = _records(row, layout.column("eyetest"), OtherFields) or OtherFields()
         texts = {name: _text_of(row, layout.column(name)) for name in ("hint", "description", "group")}
-        tags = _tags(layout, row) if images else {**_tags(layout, row), **_absent_images(layout, row)}
+        tags = _tags(layout, row, others.tags) | ({} if images else _absent_images(layout, row))
         return Item(
             id=_text_of(row, layout.column("id")) if layout.column("id") else str(row.number),
             question=offered.question,
             images=images,
-            choices=self._choices(row, offered),
+            choices=self._choices(row, offered, others.provenance),
             references=() if offered.texts else _references(row, layout.column("answer")),
             history=_records(row, layout.column("history"), tuple[Turn, ...]),
-            lineage=_records(row, layout.column("lineage"), tuple[Lineage, ...]),
+            lineage=others.lineage,
             tags=tags,
             **texts,
         )
@@ -293,16 +289,13 @@ class ItemReader:
         """The images of a cell."""
         return self.loader.load(cell)
 
-    def _choices(self, row: Row, offered: Offered) -> tuple[Choice, ...]:
+    def _choices(self, row: Row, offered: Offered, provenance: Sequence[OptionProvenance]) -> tuple[Choice, ...]:
         if not offered.texts:
             return ()
         gold = self._gold(row, offered)
-        column, number = self.layout.column("option_provenance"), len(offered.texts)
-        records = _records(row, column, tuple[OptionProvenance, ...])
-        if records and len(records) != number:
-            raise ItemError(row.where, column, f"{len(records)} records", f"one for each of {number} options")
-        known = [UNSET if record == OptionProvenance() else record for record in records] or [UNSET] * number
-        return tuple(Choice(text, i in gold, known[i]) for i, text in enumerate(offered.texts))
+        known = {place: own for place, own in enumerate(provenance) if own != OptionProvenance()}
+        choices = (Choice(text, i in gold, known.get(i) or UNSET) for i, text in enumerate(offered.texts))
+        return tuple(choices)
 
     def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
         """Positions of the right options. Where a row gives them by letter and otherwise, both must agree."""
@@ -353,17 +346,10 @@ def _records(row: Row, column: str, kind: Any) -> Any:
         raise ItemError(row.where, column, short(value), f"a list of records ({error})") from None
 
 
-def _tags(layout: ItemLayout, row: Row) -> dict[str, Any]:
-    values, column = row.values, layout.column("tags")
-    tags = {
-        c: str(v) if isinstance(v, date | time) else v for c in layout.tag_columns if (v := values.get(c)) is not None
-    }
-    held = values.get(column) if column else None
-    if isinstance(held, str):
-        with suppress(msgspec.DecodeError, RecursionError):
-            held = msgspec.json.decode(held)
-    if held is not None:
-        tags |= held if isinstance(held, dict) else {column: held}
+def _tags(layout: ItemLayout, row: Row, others: dict[str, Any]) -> dict[str, Any]:
+    found = {column: value for column in layout.tag_columns if (value := row.values.get(column)) is not None}
+    tags = {column: str(value) if isinstance(value, date | time) else value for column, value in found.items()}
+    tags |= others
     for name, value in tags.items():
         if problem := _unfit(value):
             hint = f"leave the column out with {param('drop', name)}"
@@ -445,8 +431,7 @@ def _listed_in(cell: str) -> list[str] | None:
 def plain_row(item: Item, *, text_tags: bool = False) -> dict[str, Any]:
     """Everything but the images, under eyetest's column names; empty values are left out.
 
-    Tags that could be mistaken for a field are together in the column ``tags``; with ``text_tags`` also all that are
-    not text.
+    The column ``eyetest`` has what could be mistaken for a field; with ``text_tags`` also all tags that are not text.
     """
     row: dict[str, Any] = {"id": item.id, "question": item.question}
     if item.choices:
@@ -454,16 +439,19 @@ def plain_row(item: Item, *, text_tags: bool = False) -> dict[str, Any]:
         if item.gold:
             texts = [item.choices[i].text for i in item.gold]
             row |= {"answer": texts[0] if len(texts) == 1 else texts, "answer_letter": gold_letters(item)}
-        if any(choice.provenance for choice in item.choices):
-            row["option_provenance"] = msgspec.to_builtins([c.provenance or OptionProvenance() for c in item.choices])
     elif item.references:
         row["answer"] = one_or_list(item.references)
-    others = ("hint", "description", "group", "history", "lineage")
-    row |= {name: msgspec.to_builtins(value) for name in others if (value := getattr(item, name))}
+    known = ("hint", "description", "group", "history")
+    row |= {name: msgspec.to_builtins(value) for name in known if (value := getattr(item, name))}
     free = {name: value for name, value in item.tags.items() if RESERVED.isdisjoint((name, _usual_name(name)))}
     columns = {n: v for n, v in free.items() if (isinstance(v, str) and v if text_tags else v is not None)}
-    held = {name: value for name, value in item.tags.items() if name not in columns}
-    return row | columns | ({"tags": held} if held else {})
+    provenance = tuple(choice.provenance or OptionProvenance() for choice in item.choices)
+    others = OtherFields(
+        provenance=provenance if any(choice.provenance for choice in item.choices) else (),
+        lineage=item.lineage,
+        tags={name: value for name, value in item.tags.items() if name not in columns},
+    )
+    return row | columns | ({"eyetest": msgspec.to_builtins(others)} if others != OtherFields() else {})
 
 
 def gold_letters(item: Item) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars as pl
 
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
 from eyetest.records import Item, tag_words
@@ -41,29 +40,20 @@ def parse_tag_maps(words: Iterable[str]) -> list[TagMap]:
 
 
 def read_table(path: Path) -> dict[str, str]:
-    """A table of values: YAML with ``old: new`` or ``new: [old, old]``, or a CSV with the columns old and new."""
+    """A table of values in YAML: ``old: new`` or ``new: [old, old]``."""
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: expected old: new, or new: [old, old]")
     table: dict[str, str] = {}
-    entries: Iterable[tuple[Any, Any]]
-    if path.suffix.lower() == ".csv":
-        try:
-            entries = pl.read_csv(path, columns=[0, 1], infer_schema=False).rows()
-        except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
-            raise InputError(f"{path} is no CSV of old,new values: {str(error).splitlines()[0]}") from None
-    else:
-        content = read_yaml(path)
-        if not isinstance(content, dict):
-            raise InputError(f"{path}: expected old: new, or new: [old, old]")
-        entries = [
-            (old, new) if isinstance(value, list) else (new, value)
-            for new, value in content.items()
-            for old in (value if isinstance(value, list) else [value])
-        ]
-    for old, new in entries:
-        before, after = tag_words(old), tag_words(new)
-        if len(before) != 1 or len(after) != 1:
-            raise InputError(f"{path}: found {short(old)}: {short(new)}, expected two single values")
-        if table.setdefault(before[0], after[0]) != after[0]:
-            raise InputError(f"{path}: {short(before[0])} becomes {short(table[before[0]])} and {short(after[0])}")
+    for key, value in content.items():
+        for old, new in ((one, key) for one in value) if isinstance(value, list) else ((key, value),):
+            before, after = tag_words(old), tag_words(new)
+            if len(before) != 1 or len(after) != 1:
+                raise InputError(f"{path}: found {short(old)}: {short(new)}, expected two single values")
+            if table.setdefault(before[0], after[0]) != after[0]:
+                raise InputError(
+                    f"{path}: {short(before[0])} becomes {short(table[before[0]])} and {short(after[0])}"
+                )
     return table
 
 

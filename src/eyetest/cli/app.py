@@ -35,14 +35,14 @@ class Command(NamedTuple):
 PLUGINS = "From installed plug-ins"
 _GLOBAL = Group("Options of every command", sort_key=9)
 _LISTED = {
-    "Begin": {"init": "init:init", "doctor": "doctor:doctor"},
+    "Begin": {"doctor": "doctor:doctor"},
     "Look at a benchmark": {
         "audit": "audit:audit",
         "show": "show:show",
         "open": "open:browse",
         "similar": "similar:similar",
     },
-    "Ask models": {"run": "run:run", "suite": "suite:suite", "merge": "merge:merge"},
+    "Ask models": {"run": "run:run", "merge": "merge:merge"},
     "Evaluate answers": {
         "score": "score:score",
         "measure": "measure:measure",

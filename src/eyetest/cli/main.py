@@ -57,7 +57,7 @@ def _run() -> None:
             sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        terminal.fail(terminal.keep_fault(error))
+        terminal.fail(terminal.log_fault(error))
         sys.exit(1)
 
 

@@ -4,11 +4,9 @@ import gc
 import io
 import json
 import logging
-import os
 import re
 import sys
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -16,12 +14,10 @@ from time import monotonic, process_time
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
@@ -143,7 +139,6 @@ def telling_damage() -> Iterator[None]:
 
 _LINE = "{asctime}.{msecs:03.0f} {levelname:<5} {name}: {message}"
 _TIME = "%Y-%m-%d %H:%M:%S"
-_lines: deque[str] = deque(maxlen=500)  # the last of the log, for the case that eyetest fails
 _LONGEST_FAULT = 300
 
 
@@ -168,14 +163,14 @@ class _Handler(logging.Handler):
 
 
 def begin(*, verbose: bool, file: Path | None) -> None:
-    """Log all modules: to memory for the case of a fault, to the terminal above any bar, and to a file."""
+    """Log all modules, to the terminal above any bar and to a file; without either, nothing is logged."""
     import platform
 
     from eyetest.redaction import learn_environment
     from eyetest.store.files import refuse_special
 
     end()
-    handlers: list[tuple[logging.Handler, int]] = [(_Handler(_lines.append), logging.INFO)]
+    handlers: list[tuple[logging.Handler, int]] = []
     if verbose:
         handlers.append((_Handler(lambda line: err.print(Text(safe(line), "dim"), soft_wrap=True)), logging.INFO))
     if file is not None:
@@ -190,7 +185,7 @@ def begin(*, verbose: bool, file: Path | None) -> None:
         handler.setFormatter(_Redacted(_LINE, _TIME, style="{"))
         whole.addHandler(handler)
     whole.propagate = False
-    whole.setLevel(min(level for _, level in handlers))
+    whole.setLevel(min((level for _, level in handlers), default=logging.CRITICAL))
     learn_environment()
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     _log.info("eyetest %s, Python %s, %s", __version__, platform.python_version(), system)
@@ -199,7 +194,6 @@ def begin(*, verbose: bool, file: Path | None) -> None:
 def end() -> None:
     """Stop logging."""
     whole = logging.getLogger("eyetest")
-    _lines.clear()
     for handler in list(whole.handlers):
         whole.removeHandler(handler)
         handler.close()
@@ -218,29 +212,17 @@ def timed(what: str) -> Iterator[None]:
         _log.info("over after %.2f s (%.2f s of work): %s", monotonic() - began, process_time() - worked, what)
 
 
-def keep_fault(error: Exception) -> str:
-    """Log an error of eyetest itself, by default to a file of its own; the message for people says where."""
-    whole = logging.getLogger("eyetest")
-    if not whole.handlers:
-        begin(verbose=False, file=None)
+def log_fault(error: Exception) -> str:
+    """Log an error of eyetest itself with its traceback, to standard error where there is no log; the message."""
+    whole, place = logging.getLogger("eyetest"), "in the log"
+    if not any(isinstance(handler, logging.FileHandler) for handler in whole.handlers):
+        begin(verbose=True, file=None)
+        place = "above"
     whole.error("a fault", exc_info=error)
     frame = extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]
     where = f"{Path(frame.filename).name}:{frame.lineno}"
-    import tempfile
-
-    files = [handler.baseFilename for handler in whole.handlers if isinstance(handler, logging.FileHandler)]
-    try:
-        if not files:
-            number, path = tempfile.mkstemp(prefix="eyetest-fault-", suffix=".log")
-            with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write("\n".join((*_lines, "")))
-            files.append(path)
-        kept = f"what happened is in {files[0]}"
-    except OSError:
-        sys.stderr.write("\n".join((*_lines, "")))
-        kept = "what happened stands above"
-    return f"a fault in eyetest, not in your files: {what} ({where}); {kept}; please report it"
+    return f"a fault in eyetest, not in your files: {what} ({where}); the traceback is {place}; please report it"
 
 
 _log = logging.getLogger(__name__)
@@ -266,14 +248,14 @@ class TerminalObserver(Observer):
         """A progress bar; each step is in the log with its time."""
         columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
         bar = Bar(TextColumn("{task.description}", markup=False), *columns, console=err, transient=True)
-        task, last = bar.add_task(safe(title), total=1.0), ""
+        task, last = bar.add_task(safe(title), total=None), ""  # the share is not known yet
 
         def step(what: str, share: float) -> None:
             nonlocal last
             if what != last:
                 last = what
                 _log.info("%s", what)
-            bar.update(task, description=safe(what), completed=share)
+            bar.update(task, description=safe(what), total=1.0, completed=share)
 
         with timed(title), bar if err.is_terminal else nullcontext():
             yield step
@@ -288,7 +270,7 @@ class TerminalObserver(Observer):
             note(progress.keys.pop())
         live = Live(console=err, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
         if err.is_terminal:
-            looking = every(1 / _LOOKS_A_SECOND, lambda: live.update(panel(progress), refresh=True))
+            looking = every(1 / _LOOKS_A_SECOND, lambda: live.update(state(progress), refresh=True))
         else:
             looking = every(_SECONDS_BETWEEN_LINES, lambda: err.print(safe(line(progress)), soft_wrap=True))
         with timed("asking"), live if err.is_terminal else nullcontext(), looking:
@@ -309,25 +291,13 @@ class TerminalObserver(Observer):
 TERMINAL = TerminalObserver()
 
 
-def panel(progress: "Progress") -> RenderableType:
-    """The progress of a run in a few lines."""
-    from eyetest.running.limits import counts, eta, rate, waits
+def state(progress: "Progress") -> Text:
+    """The progress of a run as a terminal shows it."""
+    from eyetest.running.limits import line
 
-    bar = Table.grid(padding=(0, 1))
-    share = progress.done + progress.saved
-    bar.add_row(
-        ProgressBar(total=max(1, progress.to_ask), completed=share, width=30),
-        f"{share:,}/{progress.to_ask:,}",
-        Text(rate(progress), "bold"),
-        Text(f"eta {eta(progress)}", "dim"),
-    )
-    flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items() if count)
-    rows: list[RenderableType] = [bar, Text(" · ".join(counts(progress))), Text(f"in flight: {flying}", "dim")]
-    warned = list(waits(progress))
+    parts = [line(progress), *(f"{name}: {why}" for name, why in progress.abandoned.items())]
     if progress.last_error and not progress.outcomes["answered"] and not progress.waiting:
-        warned.append(progress.last_error)
-    rows += [Text(safe(words), "yellow", overflow="ellipsis", no_wrap=True) for words in warned]
-    rows += [Text(safe(f"{name}: {why}"), "red") for name, why in progress.abandoned.items()]
+        parts.append(progress.last_error)
     if progress.stopped:
-        rows.append(Text(f"{progress.stopped}: waiting for the calls in flight (Ctrl-C gives them up)", "yellow"))
-    return Group(*rows)
+        parts.append(f"{progress.stopped}: waiting for the calls in flight (Ctrl-C gives them up)")
+    return Text(safe("\n".join(parts)))

@@ -1,10 +1,9 @@
-"""What `run` does with models, and its results: a run with its counts, a lead, a rank, a described benchmark."""
+"""What `run` does with models, and its results: a run with its counts, a lead, a described benchmark."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -14,7 +13,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import write_items
 from eyetest.commands.base import observer
 from eyetest.commands.lazy import cards, printed
-from eyetest.commands.options import AnyRun
 from eyetest.commands.results import Lines, Result, Written, estimates
 from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.prompts.building import description_prompt
@@ -30,74 +28,16 @@ from eyetest.runs import Run
 from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
 from eyetest.scoring import is_hit, looks_refused
 
-if TYPE_CHECKING:
-    from eyetest.curate.placing import Placing
-    from eyetest.measures.stats.intervals import Floats
-
-_RANK = re.compile(r"rank of (?P<model>.+) within (?P<points>\d+(?:\.\d+)?)(?: points?)?")
-_WIDEST = 50
-_FEWEST_OTHERS = 3  # two say of an item only whether they differ on it
-_NEIGHBOURS = 2  # recorded models shown above and below those that a new one may lie among
-
 
 def named_in(until: str) -> list[str]:
-    """The models that a goal names: ``A>B``, or ``rank of A within 5``."""
-    return [match["model"]] if (match := _RANK.fullmatch(until)) else [name.strip() for name in until.split(">")]
+    """The models that a goal names: ``A>B``."""
+    return [name.strip() for name in until.split(">")]
 
 
-def prepare(
-    bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking, answers: Sequence[AnyRun] = ()
-) -> Session:
+def prepare(bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking) -> Session:
     """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
     refuse_unpriced(asking.limits, entries)
-    if match := _RANK.fullmatch(asking.until):
-        if [*entries] != [match["model"]]:
-            raise InputError(f"{heading('until')}: only {match['model']} is asked; name it with {param('model')}")
-        goal = _placing(bench, match["model"], float(match["points"]), asking, answers)
-        asking = msgspec.structs.replace(asking, until="", items=tuple(goal.panel.items))
-        session = Session(bench, dict(entries), asking, hit=is_hit, goal=goal)
-        goal.draw(session.plan)
-        return session
-    if answers:
-        if not asking.until:
-            raise InputError(f"{param('answers')} needs {param('until')}: a lead, or a rank among its models")
-        from eyetest.measures.stats.sequential import likely_to_differ
-
-        ids = bench.table(["id"]).column("id").to_pylist()
-        table, items, _ = _answered_by_others(answers, ids, asking, [*entries], _FEWEST_OTHERS)
-        worth = dict(zip(items, likely_to_differ(table).tolist(), strict=True))
-        asking = msgspec.structs.replace(asking, worth=worth)
     return Session(bench, dict(entries), asking, hit=is_hit)
-
-
-def _placing(bench: Benchmark, model: str, within: float, asking: Asking, answers: Sequence[AnyRun]) -> "Placing":
-    """The goal of a rank among the models of recorded runs."""
-    from eyetest.curate.placing import Placing, RecordedPanel
-    from eyetest.curate.subsets import FEWEST_MODELS
-
-    if not 0 < within <= _WIDEST:
-        raise InputError(f"{heading('until')}: found {within:g} points, expected more than 0, at most {_WIDEST}")
-    if not answers:
-        raise InputError(f"{heading('until')}: a rank among which models? Name their runs: {param('answers')}")
-    ids = bench.table(["id"]).column("id").to_pylist()[: asking.limit]
-    table, items, models = _answered_by_others(answers, ids, asking, [model], FEWEST_MODELS)
-    return Placing(model, RecordedPanel(models, items, table), within, asking.seed)
-
-
-def _answered_by_others(
-    answers: Sequence[AnyRun], ids: Sequence[str], asking: Asking, asked: Sequence[str], fewest: int
-) -> "tuple[Floats, list[str], list[str]]":
-    """Scores of items × recorded models without those that are asked now; refused where there are too few."""
-    from eyetest.commands.gathering import gather
-    from eyetest.curate.subsets import answered
-
-    modality = asking.conditions[0].modality
-    table, items, models = answered(gather(answers), ids, modality)
-    others = [column for column, name in enumerate(models) if name not in asked]
-    if len(others) < fewest:
-        there = f"{counted(len(others), 'other model')} with modality {modality}"
-        raise InputError(f"{heading('answers')}: {there}; at least {fewest}")
-    return table[:, others], items, [models[column] for column in others]
 
 
 def execute(session: Session, to: Path) -> "RunResult":
@@ -113,13 +53,7 @@ def execute(session: Session, to: Path) -> "RunResult":
     progress = session.run(to, progress=Progress(looks_refused), watch=observer().watch, planned=planned)
     for note in served_notes(to, session.entries):
         observer().note(note)
-    result: RunResult
-    if session.race is not None:
-        result = RaceResult(to, progress, session.race)
-    elif session.until is not None:
-        result = PlaceResult(to, progress, cast("Placing", session.until))
-    else:
-        result = RunResult(to, progress)
+    result = RaceResult(to, progress, session.race) if session.race else RunResult(to, progress)
     observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
     return result
 
@@ -181,8 +115,8 @@ class RaceResult(RunResult):
 
     def __init__(self, path: Path, progress: Progress, race: Race) -> None:
         super().__init__(path, progress)
-        self.leader, self.lead, self.verdict = race.leader, race.lead, race.finding
-        observed, items = race.observed_of
+        self.leader, self.lead, self.verdict = race.leader, race.lead.bounds, race.finding
+        observed, items = race.lead.observed, race.lead.items
         self.frame = pl.DataFrame(
             [
                 {"model": name, "score": score, "score_low": low, "score_high": high, "n": observed, "of": items}
@@ -193,11 +127,8 @@ class RaceResult(RunResult):
     def as_json(self) -> Any:
         """The lead, both scores, and the counts of the run."""
         lead = {"leader": self.leader or None, "lead_low": self.lead[0], "lead_high": self.lead[1]}
-        return lead | self._goal("scores")
-
-    def _goal(self, rows: str) -> dict[str, Any]:
         run = RunResult(self.path, self.progress).as_json() | {"notes": list(self.notes)}
-        return {"verdict": self.verdict, rows: printed.plain(self.frame).to_dicts(), "run": run}
+        return lead | {"verdict": self.verdict, "scores": printed.plain(self.frame).to_dicts(), "run": run}
 
     def __rich__(self) -> RenderableType:
         return Group(estimates(self.frame), "", Lines(self.verdict), super().__rich__())
@@ -207,36 +138,6 @@ class RaceResult(RunResult):
 
     def _repr_html_(self) -> str:
         return cards.card(type(self).__name__, cards.words_of(self.frame), self.notes, sentences=[self.verdict])
-
-
-class PlaceResult(RaceResult):
-    """Between which ranks and scores a model lies (None while unknown), the ranking, and the run."""
-
-    def __init__(self, path: Path, progress: Progress, goal: "Placing") -> None:
-        RunResult.__init__(self, path, progress)
-        now = self.standing = goal.standing
-        self.ranks = (now.best, now.worst) if now else None
-        self.score = (now.low, now.high) if now else None
-        self.verdict = goal.finding
-        scores = zip(goal.panel.models, goal.panel.scores.tolist(), strict=True)
-        rows: list[dict[str, Any]] = [{"model": name, "score": score} for name, score in scores]
-        if now is not None:
-            rows.append({"model": goal.model, "score": now.score, "score_low": now.low, "score_high": now.high})
-        types = {"model": pl.String, "score": pl.Float64, "score_low": pl.Float64, "score_high": pl.Float64}
-        table = pl.DataFrame(rows, types).sort("score", descending=True, maintain_order=True)
-        rank = pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank")
-        self.frame = table.select(rank, pl.all())
-
-    def as_json(self) -> Any:
-        """The rank, the whole ranking, and the counts of the run."""
-        return {"standing": self.standing._asdict() if self.standing else None, **self._goal("ranking")}
-
-    def __rich__(self) -> RenderableType:
-        """The recorded models that it may lie among, and their neighbours."""
-        first = max(0, self.standing.best - 1 - _NEIGHBOURS) if self.standing else 0
-        length = self.standing.worst + _NEIGHBOURS - first if self.standing else 0
-        shown = self.frame.slice(first, length).with_columns(pl.col("rank").cast(pl.String))
-        return Group(estimates(shown), "", Lines(self.verdict), RunResult.__rich__(self))
 
 
 def describe(
@@ -304,16 +205,3 @@ class DescribeResult(Written):
         line = f"{counted(facts['described'], 'description')} by {facts['describer']}"
         super().__init__(f"{line} → {path}" if path else line, {"benchmark": path, **facts}, notes)
         self.benchmark, self.exit_code = benchmark, exit_code
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """The descriptions by item."""
-        rows = [(item.id, item.description) for item in self.benchmark or () if item.description]
-        return pl.DataFrame(rows, {"item": pl.String, "description": pl.String}, orient="row")
-
-    def as_json(self) -> Any:
-        """Every description."""
-        return {**super().as_json(), "rows": self.frame.to_dicts()}
-
-    def _repr_html_(self) -> str:
-        return cards.benchmark_card(self.benchmark) if self.benchmark else super()._repr_html_()

@@ -12,7 +12,7 @@ from rich.text import Text
 from eyetest.commands import base
 from eyetest.commands.base import new_path, observer, several
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Benches, Overwrite, Words, panel
+from eyetest.commands.options import READING, SHORT_N, AnyPath, Benches, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import counted, listed, typed
 
@@ -38,7 +38,6 @@ def audit(
     /,
     *,
     probe: Words = (),
-    against: Bench | None = None,
     limit: Annotated[int | None, SHORT_N] = None,
     seed: int = 0,
     strict: bool = False,
@@ -61,7 +60,6 @@ def audit(
     Args:
         bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         probe: Run only these probes; repeatable. In Python also your own.
-        against: Also look for items that are in this benchmark.
         limit: Use only the first N items.
         seed: Random seed.
         strict: Exit with 1 if anything is broken or suspicious.
@@ -108,9 +106,8 @@ def audit(
     benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
     if limit is not None:
         benchmark = first_items(benchmark, limit)
-    other = None if against is None else base.open_bench(against, base.read_options(images_required=False))
     with observer().steps("auditing") as step:
-        subject = Subject(benchmark, against=other, seed=seed, progress=step)
+        subject = Subject(benchmark, seed=seed, progress=step)
         found = run_audit(subject, names, extra)
     if verdict_file:
         rows = found.verdicts([item.id for item in benchmark])

@@ -212,9 +212,8 @@ def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":
         path /= BENCHMARK
     if is_benchmark(path):
         return open_benchmark(path, read)
-    title = f"reading {path.name}"
-    with observer().steps(title) as step:
-        return open_benchmark(path, read or ReadOptions(gold_required=False), lambda share: step(title, share))
+    with observer().steps(f"reading {path.name}"):
+        return open_benchmark(path, read or ReadOptions(gold_required=False))
 
 
 def open_run(run: AnyRun) -> "Run":

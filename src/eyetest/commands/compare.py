@@ -11,7 +11,7 @@ from rich.text import Text
 from eyetest.commands.base import several, split_words
 from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
-from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where, panel
+from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where
 from eyetest.commands.results import Lines, Result, estimates
 from eyetest.errors import InputError, heading, nearest, param, short
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 _REPEATED = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table leaves out: a sentence or the ranking has them."""
-_OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
 _FEW = 3  # pairs that are shown with a sentence each; of more, the ranking
-_FLIPS = panel("Items that one of a pair has right", 3)
 
 
 def compare(
@@ -32,14 +30,14 @@ def compare(
     where: Annotated[Where, WHICH] = (),
     cluster: Annotated[str, HOW] = "auto",
     level: Annotated[float, HOW] = 0.95,
-    flips: Annotated[int, _FLIPS] = 0,
 ) -> "CompareResult":
     """Compare models on items that both answered: who leads, by how much, beyond chance or not.
 
     All models are ranked, or those that --model names, and all pairs are compared; of more than three models the
-    terminal shows the ranking, and --output json or csv all pairs. A shared rank is 1 + the number of models that
-    are significantly better. Where models were asked under several modalities, image is compared, unless --where
-    names another. P-values are adjusted for all pairs that are tested together.
+    terminal shows the ranking, and --output json or csv all pairs (json also the items that one of a pair has right).
+    A shared rank is 1 + the number of models that are significantly better. Where models were asked under several
+    modalities, image is compared, unless --where names another. P-values are adjusted for all pairs that are tested
+    together.
 
     Args:
         runs: Run folders, of one benchmark or several.
@@ -47,10 +45,9 @@ def compare(
         where: Only scores with these values of a column or tag: modality=no-image, ask=cot.
         cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
         level: Confidence level of intervals and tests.
-        flips: Show this many items that only one of a pair has right, for each pair and model.
 
     Examples:
-        $ eyetest compare run --model new,old --flips 5
+        $ eyetest compare run --model new,old --output json
 
         >>> compared = et.compare("run", model=["seer", "language"])
         >>> print(compared.sentences[0])
@@ -64,8 +61,6 @@ def compare(
 
     if not runs:
         raise InputError("name a run to compare models in")
-    if flips < 0:
-        raise InputError(f"{heading('flips')}: found {flips}, expected 0 or more")
     how = settings((), level, 0)
     gathered, conditions = gather(runs, Scoring(cluster=cluster)), wanted(where)
     kept, notes = narrowed(gathered, conditions), tuple[str, ...]()
@@ -74,7 +69,7 @@ def compare(
     names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
     found = contest(kept, names, how)
     notes = (*notes, *found.notes, *printed.caveats(kept))
-    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, flips, names)
+    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, names)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +82,6 @@ class CompareResult(Result):
     """The models in order; ``tie`` is 1 + the number of significantly better models."""
     settings: "Settings"
     notes: Sequence[str]
-    shown_flips: int = 0
     named: Sequence[str] = ()
     title = "comparison"
 
@@ -134,10 +128,6 @@ class CompareResult(Result):
         parts += [estimates(found.pairs.drop(*_REPEATED, *hidden).rename(of_many)), Text()]
         if len(found.pairs) <= _FEW:
             parts.append(Lines(*self.sentences))
-        if self.shown_flips and len(self.flips):
-            alike = [name for name in self.flips.columns if name not in _OF_ITEMS]
-            few = self.flips.group_by(alike, maintain_order=True).head(self.shown_flips)
-            parts += [Text(), estimates(few, len(few))]
         return Group(*parts)
 
 
@@ -145,10 +135,9 @@ def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) 
     """The models that some words name: one each, or several with commas between."""
     names = [name for word in words for name in ([word] if word in anywhere else split_words(word))]
     for name in names:
-        if name in anywhere and name not in known:
-            raise InputError(f"{short(name)} has no answers under what is compared; see {param('where')}")
         if name not in known:
-            raise InputError(f"{heading('model')}: no model {short(name)} in these runs; {nearest(name, known)}")
+            why = f"; see {param('where')}" if name in anywhere else f"; {nearest(name, known)}"
+            raise InputError(f"{heading('model')}: {short(name)} has no answers under what is compared{why}")
     if len(names) == 1:
         raise InputError(f"{heading('model')}: found only {short(names[0])}, expected at least two names: A,B")
     return names

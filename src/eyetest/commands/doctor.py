@@ -23,13 +23,11 @@ from eyetest.version import __version__
 if TYPE_CHECKING:
     from eyetest.models.openai import OpenAIModel
     from eyetest.records import ModelEntry
-    from eyetest.records.item import Part
 
 State = Literal["ok", "note", "missing", "wrong"]
 """``note``: worth knowing. ``missing``: optional and not installed. ``wrong``: required and does not work."""
 _COLOURS = {"ok": "green", "note": "yellow", "missing": "dim", "wrong": "bold red"}
 _LITTLE = 2**30  # bytes that are too few for images and answers
-_SIDE, _FEW_TOKENS = 64, 16  # of an image that every server takes, in pixels; of an answer
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra == ['\"](?P<extra>[\w-]+)['\"])?")
 _UNLISTED = ("not-found", "garbage", "bad-request")  # errors of a server that does not list its models
 _FIXES = {
@@ -48,22 +46,19 @@ class Check(NamedTuple):
     fix: str = ""
 
 
-def doctor(
-    *, model: Annotated[Words, SHORT_M] = (), models: Models | None = None, call: bool = False
-) -> "DoctorResult":
+def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = None) -> "DoctorResult":
     """Check what is installed, and which model endpoints answer.
 
-    Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown;
-    without --call a server is asked only which models it has. Exits with 1 if something that is needed does not work.
+    Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown; a
+    server is asked only which models it has. Exits with 1 if something that is needed does not work.
 
     Args:
         model: A model to check: openai:MODEL@URL, NAME=SPEC, or a name of the models file; repeatable.
         models: A models.yaml; all of its models without --model.
-        call: Send each model two short questions and a request for likelihoods, which may cost a little.
 
     Examples:
         $ eyetest doctor --models models.yaml
-        $ eyetest doctor -m openai:qwen@http://127.0.0.1:8000/v1 --call
+        $ eyetest doctor -m openai:qwen@http://127.0.0.1:8000/v1
 
         >>> et.doctor(models={"seer": "scripted:right=0.9"}).ok
         True
@@ -71,7 +66,7 @@ def doctor(
     """
     checks = [*_machine()]
     if model or models:
-        checks += _endpoints(model_entries(models, model), call=call)
+        checks += _endpoints(model_entries(models, model))
     return DoctorResult(checks)
 
 
@@ -144,7 +139,7 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _endpoints(entries: "Mapping[str, ModelEntry]", *, call: bool) -> list[Check]:
+def _endpoints(entries: "Mapping[str, ModelEntry]") -> list[Check]:
     """What is found of each model, endpoints side by side."""
     import asyncio
 
@@ -153,13 +148,13 @@ def _endpoints(entries: "Mapping[str, ModelEntry]", *, call: bool) -> list[Check
     found: list[list[Check]] = []
 
     async def look() -> None:
-        found.extend(await asyncio.gather(*(_model(name, entry, call=call) for name, entry in entries.items())))
+        found.extend(await asyncio.gather(*(_model(name, entry) for name, entry in entries.items())))
 
     wait_for(look())
     return [check for checks in found for check in checks]
 
 
-async def _model(name: str, entry: "ModelEntry", *, call: bool) -> list[Check]:
+async def _model(name: str, entry: "ModelEntry") -> list[Check]:
     """A checkpoint or recorded answers are looked for; a server is asked for its models."""
     from eyetest.benchmarks.images import ImageStore
     from eyetest.models import Images, Surroundings, make_models
@@ -175,8 +170,7 @@ async def _model(name: str, entry: "ModelEntry", *, call: bool) -> list[Check]:
     except (EyetestError, OSError) as error:
         return [Check(name, "wrong", redact(str(error)), "correct its entry")]
     if isinstance(model, OpenAIModel):
-        there = await _listed(name, model)
-        return [*keys, there, *(await _abilities(name, model) if call and there.state != "wrong" else ())]
+        return [*keys, await _listed(name, model)]
     return [Check(name, "ok", f"{entry.written_down().spec}, runs here")]
 
 
@@ -216,38 +210,3 @@ async def _listed(name: str, model: "OpenAIModel") -> Check:
         return Check(name, "ok", f"{where} has {short(wanted)}")
     known = redact(nearest(wanted, there, 5)) if there else "it lists none"
     return Check(name, "wrong", f"{where} does not list {short(wanted)}", known)
-
-
-async def _abilities(name: str, model: "OpenAIModel") -> list[Check]:
-    """Whether it answers, takes images, and gives likelihoods."""
-    from eyetest.records import GrayImage, Words
-
-    question = Words("How many are one and one? Answer in a word.")
-    await model.open()
-    try:
-        checks = [await _asked(name, model, "answers a question", question)]
-        checks.append(await _asked(name, model, "takes images", GrayImage(_SIDE, _SIDE), question))
-    finally:
-        await model.close()
-    await model.probe()
-    left = "".join(f"; not {method}: {why}" for method, why in model.refusals.items())
-    if model.way:
-        return [*checks, Check(name, "ok", f"likelihoods: {model.way}{left}")]
-    why = next(iter(model.refusals.values()), "the server did not say")
-    return [*checks, Check(name, "note", f"likelihoods: none: {why}", "--condition generate asks it in words")]
-
-
-async def _asked(name: str, model: "OpenAIModel", what: str, *parts: "Part") -> Check:
-    from eyetest.models import Call, CallError
-    from eyetest.records import Asked, Item, Message, Prompt, Request
-    from eyetest.redaction import redact
-
-    limit = "max_completion_tokens" if "max_completion_tokens" in model.settings else "max_tokens"
-    settings = {"temperature": 0, **model.settings, limit: _FEW_TOKENS}
-    request = Request(model=name, prompt=Prompt((Message("user", parts),)), settings=settings)
-    asked = Call(Asked(item="doctor", model=name), Item(id="doctor", question=what), request, request.id)
-    try:
-        response = await model.answer(asked)
-    except CallError as error:
-        return Check(name, "wrong", redact(f"{what}: no: {error}"), _FIXES.get(error.kind, ""))
-    return Check(name, "ok", f"{what}: yes, in {response.tokens_out or 0} tokens")

@@ -57,8 +57,8 @@ def import_file(
     """Import items as a benchmark folder, or answers of models as a run.
 
     Formats and usual columns are recognised: VLMEvalKit, lmms-eval, inspect-ai, Hugging Face, CSV, Excel, JSON Lines,
-    and 0/1 matrices of items and models. Whether a file holds items or answers is decided by its
-    content and by the options below. Nothing is written unless the whole file can be read.
+    and matrices of 0 and 1. Whether a file holds items or answers is decided by its content and by the options
+    below. Nothing is written unless the whole file can be read.
 
     Args:
         file: A file or folder of another tool; in Python also a Polars table.
@@ -77,7 +77,7 @@ def import_file(
         map_values: What values mean: modality=text>no-image; of a column: modality=setting:text>no-image.
         fill: The same value for all rows: modality=no-image.
         where: Only these rows: COLUMN=A,B.
-        matrix: The rows of a matrix of scores are: item or model.
+        matrix: The rows of a matrix of scores are: item or model (default for 0 and 1: recognised).
         header: A pattern for the column names of a matrix, such as (?P<item>.+).
         overwrite: Replace the benchmark, or answers of the run that differ.
 
@@ -126,8 +126,8 @@ def import_file(
     read = read_options(format, map, images, gold_style, drop=drop, **required)
     tags = tag_maps(map_tags)
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
-    with observer().steps(title := f"importing {source.name}") as step:
-        benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
+    with observer().steps(f"importing {source.name}"):
+        benchmark, skipped = import_benchmark(source, target, how)
     notes += tags.notes() if tags else []
     if skipped:
         left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"

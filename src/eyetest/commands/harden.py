@@ -19,7 +19,6 @@ def harden_options(
     option_count: int = 10,
     open_questions: bool = False,
     seed: int = 0,
-    skip_probes: bool = False,
     writer: Annotated[str | None, _MODELS] = None,
     checker: Annotated[str | None, _MODELS] = None,
     models: Annotated[AnyPath | None, _MODELS] = None,
@@ -30,7 +29,7 @@ def harden_options(
     Answer keys and existing options stay. New options are written by a model and checked by another, or made by
     rule: numbers written like the key, answers of the same kind from other items, and for a synthetic scene what it
     does not show. DIR/benchmark is the result, DIR/options.json the record of authors and rejections. eyetest review
-    DIR/benchmark asks people about new options; a recipe does so in two rounds (eyetest show mmmu-pro).
+    DIR/benchmark --form mmmu-pro asks people about new options; eyetest review revise applies what they decide.
 
     Args:
         bench: A benchmark folder, or any file that eyetest can import.
@@ -38,7 +37,6 @@ def harden_options(
         option_count: Number of options of an item.
         open_questions: Also give options to open questions whose answer is a number or in a list.
         seed: Random seed of the options and of the position of the key.
-        skip_probes: Do not measure the accuracy without images before and after.
         writer: Model that writes options (see eyetest run).
         checker: Another model, which rejects bad ones.
         models: A models.yaml with both.
@@ -47,7 +45,7 @@ def harden_options(
     Examples:
         $ eyetest harden options mybench --option-count 10 --to mybench-10
 
-        >>> done = et.harden_options("world/benchmark", to="ten", skip_probes=True)
+        >>> done = et.harden_options("world/benchmark", to="ten")
         >>> len(done.benchmark)
         60
 
@@ -64,7 +62,7 @@ def harden_options(
     authors = authors_of(writer, checker, models, prompts)
     benchmark = open_bench(bench)
     seated = authors.seated(folder / layout.RUN, benchmark, observer().watch) if authors else None
-    done = write_options(benchmark, folder, settings, seated, probe=not skip_probes, tell=observer().busy)
+    done = write_options(benchmark, folder, settings, seated, tell=observer().busy)
     facts = {"record": done.record, "waiting": [verdict.item for verdict in done.open]}
     notes = list(option_notes(done))
     line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"

@@ -8,11 +8,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from eyetest.commands import cards
-    from eyetest.curate import selection
     from eyetest.measures import printed
     from eyetest.recipes import reviews
     from eyetest.records import recipe as layout
-    from eyetest.results import gather as parts
 else:
 
     class _Module:
@@ -26,7 +24,6 @@ else:
 
     msgspec, pl = _Module("msgspec"), _Module("polars")
     layout, printed = _Module("eyetest.records.recipe"), _Module("eyetest.measures.printed")
-    parts, selection = _Module("eyetest.results.gather"), _Module("eyetest.curate.selection")
     cards, reviews = _Module("eyetest.commands.cards"), _Module("eyetest.recipes.reviews")
 
-__all__ = ["cards", "layout", "msgspec", "parts", "pl", "printed", "reviews", "selection"]
+__all__ = ["cards", "layout", "msgspec", "pl", "printed", "reviews"]

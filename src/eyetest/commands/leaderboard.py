@@ -37,7 +37,7 @@ def leaderboard(
     alike. The page holds its data, as CSV and JSON, and opens without network. No model is asked.
 
     Args:
-        runs: Run folders, or folders with runs in them, such as what suite wrote.
+        runs: Run folders, or folders with runs in them.
         page: The page; without one, the table is printed (--output csv or json for all columns).
         links: Where scores lead: the address that eyetest open serves, or its bundle.
         by: Properties of models as columns: model.size_b; repeatable.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
@@ -14,9 +13,8 @@ from eyetest.commands.results import Result
 from eyetest.errors import InputError, heading, param
 
 if TYPE_CHECKING:
-    from eyetest.measures import Measured, Settings
+    from eyetest.measures import Settings
 
-_OF_PEOPLE = "agreement"
 _EXTERNAL = "external"
 
 
@@ -38,8 +36,7 @@ def measure(
     """Measure the scores of runs: values with intervals, and how many scores they rest on.
 
     Several runs are measured together, each as it was last scored (eyetest score); a run that was not scored yet is
-    scored on the way. The agreement of people is measured from a table of their decisions (CSV), or from the folder
-    of a review, in place of a run.
+    scored on the way.
 
     Args:
         name: A measure; --list shows all of them.
@@ -77,7 +74,6 @@ def measure(
         raise InputError(f"{name}: name a run to measure")
     from eyetest.measures import MEASURES
     from eyetest.measures.results import own_settings
-    from eyetest.studio.project import is_review
 
     chosen, own = MEASURES[name], gathering.pairs(set, "own", "KEY=VALUE")
     if isinstance(own.get(_EXTERNAL), str):
@@ -87,31 +83,9 @@ def measure(
             raise InputError(f"{heading(_EXTERNAL)}: {chosen.name} takes no score from elsewhere")
         own[_EXTERNAL] = gathering.external_scores(external)
     how = settings(by, level, seed, own=own_settings(chosen, own))
-    given = gathering.flat(runs)
-    paths = [Path(place) for place in given if isinstance(place, str | Path)]
-    if name == _OF_PEOPLE and len(paths) == len(given) and all(path.is_file() or is_review(path) for path in paths):
-        measured = _measure_people(paths, how)
-        return MeasureResult(measured.table, how, name, measured.notes)
-    kept = gathering.gather(given, Scoring(cluster=cluster, models=models, model=model, where=where))
+    kept = gathering.gather(runs, Scoring(cluster=cluster, models=models, model=model, where=where))
     measured = chosen.measure(kept, how)
     return MeasureResult(measured.table, how, name, (*measured.notes, *printed.caveats(kept)))
-
-
-def _measure_people(places: Sequence[Path], how: "Settings") -> "Measured":
-    """The agreement of people, from tables of decisions and from reviews."""
-    from itertools import chain
-
-    from eyetest.measures import Measured
-    from eyetest.measures.choices import FEWEST_ITEMS, TOO_FEW, decisions_agreement
-    from eyetest.records import Decision
-    from eyetest.studio.decisions import read_decisions, votes_table
-    from eyetest.studio.project import decisions_in, is_review
-
-    decided: list[Decision] = []
-    for path in places:
-        decided += chain(*decisions_in(path).values()) if is_review(path) else read_decisions(path)
-    found = decisions_agreement(votes_table(decided), how)
-    return Measured(found, (TOO_FEW,) if (found["n"] < FEWEST_ITEMS).any() else ())
 
 
 @dataclass(frozen=True, repr=False)

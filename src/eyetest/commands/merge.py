@@ -1,15 +1,14 @@
-"""The command ``merge``: combine runs about one benchmark, rename models or remove them."""
+"""The command ``merge``: combine runs about one benchmark."""
 
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
-from eyetest.commands.base import new_path, observer, open_runs, several
-from eyetest.commands.gathering import pairs
+from eyetest.commands.base import new_path, observer, open_runs
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import AnyPath, Pairs, Runs, Words
-from eyetest.commands.results import Lines, Result, Written
-from eyetest.errors import InputError, counted, heading, listed, param
+from eyetest.commands.options import AnyPath, Runs
+from eyetest.commands.results import Lines, Result
+from eyetest.errors import InputError, counted, param
 
 if TYPE_CHECKING:
     from eyetest.runs import Run
@@ -22,25 +21,19 @@ def merge(
     *,
     to: AnyPath | None = None,
     prefer_first: bool = False,
-    rename: Pairs = (),
-    remove: Words = (),
-) -> "MergeResult | Written":
-    """Combine runs about one benchmark into one run; rename or remove the models of a run.
+) -> "MergeResult":
+    """Combine runs about one benchmark into one run.
 
     Runs that answered the same question differently are refused, unless the first is to count; only a failed call
-    gives way to an answer by itself. Models are renamed and removed in the run that is named; answers of a removed
-    model stay in responses/.
+    gives way to an answer by itself.
 
     Args:
         runs: Run folders about one benchmark.
-        to: The run to write; an existing run is added to.
+        to: The run to write.
         prefer_first: Where runs differ, take the answer of the run that is named first.
-        rename: Give a model another name, as OLD=NEW; repeatable.
-        remove: Remove this model; repeatable.
 
     Examples:
         $ eyetest merge run-ann run-ben --to run
-        $ eyetest merge run --rename gpt4o=openai/gpt-4o --remove test
 
         >>> seer = {"seer": "scripted:right=0.9,blind=0.3"}
         >>> part = et.run("world/benchmark", models=seer, item=["q00", "q01"], to="part")
@@ -48,25 +41,14 @@ def merge(
         >>> both = et.merge([part, rest], to="both")
         >>> both.run.responses().num_rows
         3
-        >>> et.merge("both", rename={"seer": "eye"}).facts["models"]
-        ['eye']
 
     """
     from eyetest.results.joining import merge_into
     from eyetest.runs import Run
 
     opened = open_runs(runs)
-    if rename or remove:
-        from eyetest.runs.models import change_models
-
-        if to is not None or len(opened) > 1:
-            raise InputError(f"{heading('rename' if rename else 'remove')}: changes one run, without {param('to')}")
-        path, renamed = opened[0].path, pairs(rename, "rename", "OLD=NEW")
-        names = change_models(path, renamed, several(remove))
-        return Written(f"models: {listed(names)} → {path}", {"run": str(path), "models": names})
     if to is None:
-        either = f"{param('rename')} or {param('remove')}"
-        raise InputError(f"{param('to')} is missing: which run is written? ({either} changes one run in place)")
+        raise InputError(f"{param('to')} is missing: which run is written?")
     target = new_path(to, "to")
     merged = merge_into(opened, target, observer().note, prefer_first=prefer_first)
     return MergeResult(Run(target), merged)
@@ -90,4 +72,4 @@ class MergeResult(Result):
         merged, path = self.merged, self.run.path
         brought = [Lines(f"{answers:>9,}  answers of {run}") for run, answers in merged.brought.items()]
         about = f"{counted(merged.planned, 'planned call')} of {counted(merged.models, 'model')}"
-        return Group(*brought, Lines(f"{about} → {path}" if merged.new else f"{path} had all of it already"))
+        return Group(*brought, Lines(f"{about} → {path}"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -16,10 +17,7 @@ from eyetest.commands.results import Result, estimates, safe, table
 from eyetest.errors import InputError, short
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from eyetest.results.reconcile import Reconciled
-    from eyetest.results.reconcile_published import ExplainedNumber
     from eyetest.runs import Run
 
     Side = AnyRun | float
@@ -49,18 +47,20 @@ def reconcile(
     """Explain every point between two scores of one run by its cause and its items.
 
     Causes are reading, judge, guesses, errors, and lost or mixed-up rows. Compare two rule sets over the same
-    answers, another tool's scores with ours, or find which way of counting gives a published score.
+    answers, another tool's scores with ours, or find which way of counting gives a published score. A file is read
+    as `import` reads it.
 
     Args:
         a: A run, or another tool's file of answers: .xlsx, .tsv, .jsonl, .parquet.
         b: The same, or a published score: 54.0, 54.0%, 0.540, 698/1730.
-        rules_a: Rule set by which A counts, by default eyetest; "given": scores that came along.
+        rules_a: Rule set by which A counts; "given": scores that came along. By default eyetest for a run, given for
+            a file.
         rules_b: The same for B; of a published score, the rule set that is tried.
         map: Which column of a file holds what: item=id,text=reply,given=hit.
-        bench: The benchmark, for files; by default that of the run on the other side.
-        model: Only answers of this model; repeatable.
+        bench: The benchmark; by default that of the run, for a file of the run on the other side.
+        model: Only answers of this model; repeatable. The name of the model of a file that names none.
         where: Only answers with these values of a column: ask=cot.
-        to: Folder for causes, items and groups as CSV.
+        to: Folder for causes and items as CSV.
         overwrite: Replace files that eyetest wrote before.
 
     Examples:
@@ -73,10 +73,13 @@ def reconcile(
         True
 
     """
-    from eyetest.results.reconcile import causes_table, groups_table, items_table, points
-    from eyetest.results.reconcile_published import ExplainedNumber, read_published, ways_table
-    from eyetest.results.reconcile_sides import Sides
+    from eyetest.results.reconcile import causes_table, items_table
+    from eyetest.results.reconcile_published import read_published, ways_table
+    from eyetest.results.reconcile_sides import Selection, Sides
+    from eyetest.runs.answer_values import FIELDS
+    from eyetest.scoring import RULE_SETS
     from eyetest.store import refuse_to_lose, write_file
+    from eyetest.tabular.table import parse_fields
 
     first, second = _opened(a), _opened(b)
     number = read_published(str(b)) if second is None else None
@@ -85,16 +88,20 @@ def reconcile(
     if second is None and number is None:
         raise InputError(f"{short(str(b))} is neither a run, a file nor a score such as 54.0 or 698/1730")
     named = None if bench is None else open_bench(bench)
-    places = [first] if second is None else [first, second]
-    both = Sides(places, (rules_a, rules_b), several(map), (several(model), wanted(where)), named, observer().busy)
-    found, by_group, notes = both.explain() if number is None else both.explain_number(number)
-    if isinstance(found, ExplainedNumber):
-        ways, other = ways_table(found.ways, found.number.value), ("published", found.number.value, "")
-    else:
-        ways, other = pl.DataFrame(), (found.b.name, found.b.score, f"{found.b.counted:,}")
-    sides = [(found.a.name, found.a.score, f"{found.a.counted:,}"), other]
-    causes, items = causes_table(found.causes), items_table(found.shares)
-    result = ReconcileResult(found, points(found.gap), sides, causes, items, groups_table(by_group), ways, notes)
+    fields = parse_fields(several(map), "map", FIELDS, "given=hit")
+    for name in (rules_a, rules_b):
+        if name not in (None, "given"):
+            RULE_SETS[name]  # an unknown name ends here, before anything is scored
+    places, only = [first] if second is None else [first, second], Selection(several(model), wanted(where))
+    with TemporaryDirectory() as folder:
+        sides = Sides(places, named, only, fields, Path(folder), observer().busy)
+        if number is None:
+            found, notes = sides.explain(rules_a, rules_b)
+            ways = pl.DataFrame()
+        else:
+            found, tried, notes = sides.explain_number(number, rules_a, rules_b)
+            ways = ways_table(tried, number)
+    result = ReconcileResult(found, causes_table(found.causes), items_table(found.shares), ways, notes)
     if to is not None:
         files = {new_path(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
         for file in files:
@@ -120,19 +127,18 @@ def _opened(place: Side) -> "Run | Path | None":
 class ReconcileResult(Result):
     """A gap between two scores, and where every point of it comes from."""
 
-    found: "Reconciled | ExplainedNumber"
-    gap: float
-    """B less A, in points."""
-    sides: "Sequence[tuple[str, Fraction, str]]"
-    """Name, score and counted rows of both."""
+    found: "Reconciled"
     causes: "pl.DataFrame"
     items: "pl.DataFrame"
     """One row for each item and cause, with what either side read."""
-    groups: "pl.DataFrame"
-    """One row a model and condition, where there are several."""
     ways: "pl.DataFrame"
     """Against a published number: every way of counting that was tried, the likeliest first."""
     notes: Sequence[str] = ()
+
+    @property
+    def gap(self) -> float:
+        """B less A, in points."""
+        return float(100 * self.found.gap)
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -146,25 +152,22 @@ class ReconcileResult(Result):
 
     @property
     def tables(self) -> "dict[str, pl.DataFrame]":
-        """Causes and items, and groups and ways where there are any."""
-        more = {"groups": self.groups, "ways": self.ways}
-        return {"causes": self.causes, "items": self.items} | {n: table for n, table in more.items() if len(table)}
+        """Causes and items, and ways of counting where there are any."""
+        return {"causes": self.causes, "items": self.items} | ({"ways": self.ways} if len(self.ways) else {})
 
     def as_json(self) -> dict[str, Any]:
         """Both scores, the gap, and every row of all tables."""
-        (_, a, _), (_, b, _) = self.sides
         rows = {name: table.to_dicts() for name, table in self.tables.items()}
-        return {"a": float(a), "b": float(b), "gap": self.gap, **rows, "notes": list(self.notes)}
+        scores = {"a": float(self.found.a.score), "b": float(self.found.b.score), "gap": self.gap}
+        return {**scores, **rows, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
-        from eyetest.results.reconcile import points
-        from eyetest.results.reconcile_published import ExplainedNumber
-
-        found = self.found
+        sides = (("A", self.found.a), ("B", self.found.b))
         rows = [
-            (side, name, f"{points(score):.2f}", n) for side, (name, score, n) in zip("AB", self.sides, strict=True)
+            (side, of.name, f"{float(100 * of.score):.2f}", f"{of.counted:,}" if of.counted else "")
+            for side, of in sides
         ]
-        gap = f"\nB is {abs(self.gap):.2f} points {'above' if found.gap >= 0 else 'below'} A:\n"
+        gap = f"\nB is {abs(self.gap):.2f} points {'above' if self.gap >= 0 else 'below'} A:\n"
         lines = []
         for row in self.frame.to_dicts():
             counts = (f"{row[name]:,}" if row["rows"] else "" for name in ("rows", "up", "down"))
@@ -172,12 +175,10 @@ class ReconcileResult(Result):
         total = ("all", "", "", "", "", f"{self.gap:+.2f}")
         causes = table(["cause", "what it is"], ["rows", "up", "down", "points"], [*lines, total])
         parts: list[RenderableType] = [table(["", ""], ["score", "counted"], rows), Text(gap), causes]
-        if isinstance(found, ExplainedNumber):
-            giving = sum(bool(way.reached) for way in found.ways)
-            parts.append(Text(f"\n{giving} of {len(found.ways)} ways of counting give {found.number.text}:\n"))
+        if len(self.ways):
+            giving = (self.ways["gives it"] != "").sum()
+            parts.append(Text(f"\n{giving} of {len(self.ways)} ways of counting give this number:\n"))
             parts.append(estimates(self.ways.head(_WAYS).with_columns(pl.col("score") * 100)))
-        if len(self.groups):
-            parts += [Text(), estimates(self.groups.with_columns(pl.col("a", "b") * 100))]
         return Group(*parts, *_items(self.items))
 
 

@@ -1,6 +1,5 @@
 """The command ``refine``: take a benchmark through a recipe into a better one."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,8 +99,8 @@ def refine(
     from eyetest.commands.run import PlanResult
     from eyetest.pages.item_links import items_at
     from eyetest.recipes import loading
-    from eyetest.recipes.panels import Live, Recorded, StoppedEarly, authors, seat, seated_on_answers
-    from eyetest.recipes.refining import Refining, refuse_foreign
+    from eyetest.recipes.panels import Live, Recorded, StoppedEarly, seat, seated_on_answers
+    from eyetest.recipes.refining import Refining, funnel, refuse_foreign
     from eyetest.records import Recipe
     from eyetest.results.gather import pool_keys, results_of
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
@@ -110,7 +109,7 @@ def refine(
     folder, limits = new_path(to, "to"), limits_of(budget, concurrency)
     plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
     chosen, texts = loading.with_prompts(loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE")), prompts)
-    refuse_foreign(folder, chosen)
+    refuse_foreign(folder)
     if answers and dry_run:
         raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
     benchmark, recorded, scorer = open_bench(bench, ReadOptions()), open_runs(answers), Scorer()
@@ -121,9 +120,9 @@ def refine(
         keys = pool_keys(recorded, benchmark)
         found = results_of(recorded, scorer, "auto", keys, entries or None, observer().busy)
         panels = seated_on_answers(chosen, found, seats, held_out)
-        source = Recorded(found, recorded, benchmark, scorer)
+        source = Recorded(found)
     else:
-        if models is None and chosen.panels.keys() - authors(chosen):
+        if models is None and chosen.panels:
             ask, read = param("models", "FILE"), param("answers", "RUN")
             raise InputError(f"the recipe needs answers: {ask} asks models, {read} takes recorded ones")
         refuse_unpriced(limits, entries)
@@ -146,8 +145,8 @@ def refine(
             raise KeyboardInterrupt(left) from None
         stop.args = (f"{stop}; {left}",)
         raise
-    funnel = [row._asdict() for row in refining.funnel(outcome) if not row.tag]
-    return RefineResult(folder, outcome, funnel, source.saved if isinstance(source, Live) else 0)
+    rows = [row._asdict() for row in funnel(outcome.stages)]
+    return RefineResult(folder, outcome, rows, source.saved if isinstance(source, Live) else 0)
 
 
 def _seats(panel: Pairs) -> dict[str, list[str]]:
@@ -159,20 +158,12 @@ def _seats(panel: Pairs) -> dict[str, list[str]]:
 
 def _estimates(refining: "Refining", source: "Live") -> "Iterator[tuple[str, Estimate]]":
     """The calls of each stage if every item reached it and nothing stopped early."""
-    from eyetest.recipes.hardening import settings_of
-    from eyetest.running import Estimate
-
     items = list(refining.benchmark)
     for stage in refining.recipe.stages:
         if stage.panel:
             seated = refining.panels[stage.panel]
             session = source.session(seated, seated.models, items, stage, None)
             yield stage.title, session.estimate(source.to)
-        seats = [refining.panels[name].seats for name in (stage.writer, stage.checker) if name]
-        if len(seats) == 2 and all(seats):
-            calls = len(items) * settings_of(stage).rounds  # the length of prompts is not known yet
-            by_model = Counter({seat.model: calls for some in seats for seat in some})
-            yield stage.title, Estimate(rows=2 * calls, requests=2 * calls, by_model=by_model)
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +187,7 @@ class RefineResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """The funnel: how many items reached each stage, and their verdicts."""
-        return pl.DataFrame(self.funnel).drop("tag", "value")
+        return pl.DataFrame(self.funnel)
 
     @cached_property
     def verdicts(self) -> "pl.DataFrame":

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,18 +16,16 @@ from eyetest.commands.options import (
     HOW,
     WHICH,
     AnyPath,
-    External,
     Measurable,
     Models,
     Overwrite,
-    Pairs,
     ShortModel,
     Where,
     Words,
     panel,
 )
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, heading, listed, param, short, typed
+from eyetest.errors import InputError, counted, listed, param, typed
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
     from eyetest.measures import Results
     from eyetest.records import Verdict
-    from eyetest.reports.report import Material
 
     Reported = Any
     """What a page can show: runs, refinements and benchmarks or their paths; an audit; results; lists of these."""
@@ -53,13 +49,10 @@ def report(
     *paths: Reported,
     page: Annotated[AnyPath, _WRITTEN],
     figures: Annotated[AnyPath | None, _WRITTEN] = None,
-    paper: Annotated[str | None, _WRITTEN] = None,
     gallery: Annotated[int, _WRITTEN] = _REMOVED_SHOWN,
     links: Annotated[str | None, _WRITTEN] = None,
     issue: Annotated[bool, _WRITTEN] = False,
     by: Annotated[Words, WHICH] = (),
-    external: Annotated[External, WHICH] = None,
-    setting: Annotated[Pairs, WHICH] = (),
     where: Annotated[Where, WHICH] = (),
     models: Annotated[Models | None, WHICH] = None,
     model: ShortModel = (),
@@ -71,20 +64,16 @@ def report(
     """Write one page about runs: scores, use of the image, items, capabilities, removed items.
 
     The page opens anywhere and needs no network; what these folders cannot show is left out, and the page says what
-    it takes. Runs count as they were last scored (eyetest score). Runs over few options, ten and screenshots of one
-    benchmark (MMMU-Pro) have sections of their own. No model is asked.
+    it takes. Runs count as they were last scored (eyetest score). No model is asked.
 
     Args:
         paths: Run folders, folders that refine wrote, benchmarks; together.
         page: The page.
-        figures: Folder for each figure as SVG, PNG and CSV, and each table of --paper as CSV and LaTeX.
-        paper: Tables and figures of a paper instead: lime, mmmu-pro, mmstar, reform-eval, or a YAML file.
+        figures: Folder for each figure as SVG, PNG and CSV.
         gallery: Removed items to show; 0 for none.
         links: Where numbers lead: the address that eyetest open serves, or its bundle.
         issue: Write a report for the benchmark's maintainers instead, as Markdown: findings, ids, commands.
-        by: Tags that say what items ask for, or model.PROPERTY for groups of models; repeatable.
-        external: CSV with a score of each model from elsewhere: model,score.
-        setting: Which benchmark is the source of linked settings: original=BENCHMARK.
+        by: Tags that say what items ask for, or model.PROPERTY as a column of the leaderboard; repeatable.
         where: Only scores with these values of a column: modality=image,no-image.
         models: models.yaml that says what is known of models: language bases, sizes.
         model: Only these models: A,B, or repeated.
@@ -95,7 +84,6 @@ def report(
 
     Examples:
         $ eyetest report run refined --page report.html --figures paper
-        $ eyetest report run --paper mmstar --page mmstar.html --figures tables
 
         >>> et.report("run", page="report.html").page.name
         'report.html'
@@ -106,12 +94,10 @@ def report(
     from eyetest.pages.item_links import NOWHERE, items_at
     from eyetest.pages.item_view import Album
     from eyetest.reports import report as drawing
-    from eyetest.reports import report_page, sections
-    from eyetest.reports.figures import FIGURES
-    from eyetest.reports.papers import fill, read_paper, with_tables, write_filled
+    from eyetest.reports import report_page
     from eyetest.store import refuse_to_lose
 
-    given, chosen = locals(), None if paper is None else read_paper(paper)
+    given = locals()
     things, file = gathering.flat(paths), new_path(page, "page")
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
@@ -124,11 +110,7 @@ def report(
     folder = None if figures is None else new_path(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
-        drawing.refuse_to_lose_files(
-            folder, sections.LINKED_FIGURES, chosen.tables if chosen else (), overwrite=overwrite
-        )
-    how, roles = gathering.settings(by, level, seed), _roles(setting)
-    scores = gathering.external_scores(external)
+        drawing.refuse_to_lose_files(folder, overwrite=overwrite)
     scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
     sources = _Sources(things)
     at = items_at(links, file, sources.places) if sources.results is None else NOWHERE
@@ -136,18 +118,11 @@ def report(
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
         step("measuring", 0.3)
-        own = {role: f"benchmark={name}" for role, name in roles.items()}
-        material = drawing.Material(results, how, scores, sources.funnel, own=own)
-        is_linked = chosen is None and _has_settings(material, roles, benchmarks)
-        filled = [] if chosen is None else fill(chosen, material, benchmarks)
-        usual = [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None
-        drawn = drawing.tell(material, [made.figure for made in filled if made.is_drawn] if chosen else usual)
+        material = drawing.Material(results, gathering.settings(by, level, seed), sources.funnel)
+        drawn = drawing.tell(material)
         step("drawing", 0.6)
         scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
-        name = "" if isinstance(external, Mapping | None) else path_of(external, "external").name
-        method = report_page.report_settings(
-            drawn.material, None if sources.results else (scorer, cluster), benchmarks, name
-        )
+        method = report_page.report_settings(material, None if sources.results else (scorer, cluster), benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",
@@ -158,22 +133,14 @@ def report(
             album=Album(*benchmarks),
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
-            sections=() if chosen else report_page.ranking_sections(material, sources.verdicts),
+            ranking=report_page.ranking_sections(material, sources.verdicts),
         )
-        if chosen is None:
-            removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
-            about = replace(about, removed=removed if gallery > 0 else [])
-        if is_linked:
-            about = sections.linked_details(about, material)
-        about = with_tables(about, material, chosen, filled)
+        removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
+        about = replace(about, removed=removed if gallery > 0 else [])
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
     if folder is None:
         return ReportResult(file)
-    return ReportResult(
-        file,
-        drawing.write_figures(drawn, folder, partial(write_filled, filled) if filled else None, overwrite=overwrite),
-        folder,
-    )
+    return ReportResult(file, drawing.write_figures(drawn, folder, overwrite=overwrite), folder)
 
 
 def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *, overwrite: bool) -> "ReportResult":
@@ -314,22 +281,8 @@ def _funnel(path: Path) -> "pl.DataFrame":
     from eyetest.tabular.table import restored
 
     with one_line_if_damaged(path):
-        counts = pl.read_csv(path, schema_overrides=dict.fromkeys(("stage", "tag", "value"), pl.String))
-        counts = counts.filter(pl.col("tag").fill_null("") == "").select("stage", "into", *KINDS)
+        counts = pl.read_csv(path, schema_overrides={"stage": pl.String}).select("stage", "into", *KINDS)
         return counts.with_columns(stage=pl.Series(map(restored, counts["stage"]), dtype=pl.String))
-
-
-def _has_settings(material: "Material", roles: Mapping[str, str], benchmarks: "Sequence[Benchmark]") -> bool:
-    """Whether the runs are over linked settings: as they were named, or as the benchmarks were hardened."""
-    from eyetest.measures import NotMeasurable
-    from eyetest.reports.sections import are_linked, settings_of
-
-    try:
-        return bool((roles or are_linked(benchmarks)) and settings_of(material))
-    except NotMeasurable as reason:
-        if roles:
-            raise InputError(str(reason)) from None
-        return False
 
 
 def _words(where: Where) -> str:
@@ -337,15 +290,6 @@ def _words(where: Where) -> str:
     if isinstance(where, Mapping):
         return "; ".join(f"{column}={','.join(map(str, several(value)))}" for column, value in where.items())
     return where if isinstance(where, str) else "; ".join(where)
-
-
-def _roles(setting: Pairs) -> dict[str, str]:
-    """Benchmarks by their setting."""
-    roles = gathering.pairs(setting, "setting", "SETTING=BENCHMARK")
-    for role, name in roles.items():
-        if role != "original" or not name:
-            raise InputError(f"{heading('setting')}: found {short(f'{role}={name}')}, expected original=BENCHMARK")
-    return roles
 
 
 def chart(name: str, *runs: Measurable) -> "ChartType":

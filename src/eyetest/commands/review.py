@@ -13,12 +13,12 @@ from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
-from eyetest.errors import EyetestError, InputError, counted, heading, minute, nearest, param, short, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 
 if TYPE_CHECKING:
-    from eyetest.studio.database import LogRow, PersonRow
-    from eyetest.studio.decisions import ReviewPlan
-    from eyetest.studio.overview import ReviewOverview
+    from eyetest.studio.database import PersonRow
+    from eyetest.studio.decisions import Agreement, ReviewPlan
+    from eyetest.studio.project import ReviewProgress
 
     Reviewers = Words | Mapping[str, str]
 else:
@@ -32,10 +32,9 @@ def review(
     /,
     *,
     items: str = "",
-    rounds: str = "",
+    reviewers: int | None = None,
     form: str = "",
     solve: bool = False,
-    per: str = "",
     to: AnyPath | None = None,
     browser: Annotated[bool, SERVED] = False,
     address: Annotated[str | None, SERVED] = None,
@@ -50,10 +49,9 @@ def review(
     Args:
         places: A refinement, or a benchmark with its runs and audits; or the folder of a review.
         items: review (left by a recipe), all, a query, or N (of a query) at random. [default: review, if any]
-        rounds: Reviewers of each round; 1,2 is one, then two others. [default: 1]
+        reviewers: How many people decide about each item. [default: 1]
         form: What is asked: a form by name, a YAML file, or your own words.
         solve: Show the answer key only after the reviewer has answered.
-        per: Alternate between the values of this tag.
         to: Folder of decisions. [default: in the refinement, or PLACE-review]
         browser: Open it in the browser.
         address: HOST:PORT to listen on, or none to prepare the review only. [default: this machine]
@@ -62,7 +60,7 @@ def review(
 
     Examples:
         $ eyetest review mybench run --items 100 --form mmstar --browser
-        $ eyetest review mybench --rounds 1,2 --address none
+        $ eyetest review mybench --reviewers 3 --address none
         $ eyetest review mybench run --items '60 of answer=wrong:MODEL' --form mmmu-pro
 
         >>> et.review("world/benchmark", items="10", to="reviewed", address="none").frame["open"].to_list()
@@ -72,14 +70,13 @@ def review(
     import getpass
     import webbrowser
     from contextlib import suppress
-    from threading import Thread
 
     from eyetest.pages.item_links import HOST, read_address
     from eyetest.pages.serving import listen, read_front, server_of
     from eyetest.studio.app.office import make_review_app
 
     named: list[Path | str] = several(places)
-    settings = reviews.ReviewSettings(items, rounds, form, solve, per)
+    settings = reviews.ReviewSettings(items, reviewers, form, solve)
     host, port = read_address(None if address == _NOT_SERVED else address)
     front = read_front(host, public, proxies := several(proxy))
     folder = new_path(to, "to") if to is not None else None
@@ -92,12 +89,7 @@ def review(
         project.close()
         return review_status(project.folder)
 
-    def read_ahead() -> None:  # so that the first search or item does not wait; errors are shown there
-        with suppress(EyetestError):
-            opened.collection.doubts()
-
     taken, url = listen(host, port)
-    Thread(target=read_ahead, daemon=True).start()
     project.keep_address(front.public or url)
     name = "admin"
     with suppress(OSError, KeyError, ImportError):
@@ -109,8 +101,8 @@ def review(
         note(f"only this machine can open it; {param('address', 'HOST:PORT')} lets others in")
     if public and not proxies:
         note(f"all callers share one limit of calls and invalid links; {param('proxy', 'IP')} tells them apart")
-    for line in project.progress().stuck:
-        note(line)
+    if stuck := project.progress().stuck:
+        note(stuck)
     if browser:
         webbrowser.open(link)
     server_of(app, proxies).run(sockets=[taken])
@@ -262,7 +254,7 @@ def review_decisions(place: AnyPath) -> "pl.DataFrame":
     from eyetest.records import Decision, columns
     from eyetest.studio.decisions import OBJECTS
 
-    types = {"round": pl.Int64, "adjudicates": pl.Boolean}
+    types = {"adjudicates": pl.Boolean}
     with reviews.find_review(path_of(place, "place")) as project:
         rows = [
             msgspec.structs.asdict(row) | {name: msgspec.json.encode(getattr(row, name)).decode() for name in OBJECTS}
@@ -286,81 +278,70 @@ def review_outcomes(place: AnyPath) -> "pl.DataFrame":
 
 
 def review_status(place: AnyPath) -> "ReviewStatus":
-    """The progress of a review, by round and person, and the agreement of reviewers.
+    """The progress of a review, by person, and the agreement of reviewers.
 
-    >>> et.review_status("bench-review").overview.progress.settled  # doctest: +SKIP
+    >>> et.review_status("bench-review").progress.settled  # doctest: +SKIP
     58
     """
     with reviews.find_review(path_of(place, "place")) as project:
-        return ReviewStatus(project.folder, project.plan, project.overview(), project.people.rows(), project.logged())
+        return ReviewStatus(
+            project.folder, project.plan, project.progress(), project.agreement(), project.people.rows()
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class ReviewStatus(Result):
-    """The progress of a review; ``frame`` has a row for each round, and ``adjudication`` where there are disputes."""
+    """The progress of a review; ``frame`` has a row for the reviewers, and one for the admins who settle disputes."""
 
     folder: Path
     plan: "ReviewPlan"
-    overview: "ReviewOverview"
+    progress: "ReviewProgress"
+    agreement: "list[Agreement]"
     people: "list[PersonRow]"
-    log: "list[LogRow]"  # people who entered, and what was refused; the newest first
 
     @property
     def title(self) -> str:  # type: ignore[override]
         """The name of the review, its items and what is settled."""
-        progress = self.overview.progress
-        words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
-        words += [f"{progress.disputed:,} for an adjudicator"] if progress.disputed else []
+        words = [counted(self.progress.items, "item"), f"{self.progress.settled:,} settled"]
+        words += [f"{disputed:,} for an admin"] if (disputed := self.progress.disputes.open) else []
         return f"{self.plan.name} · {', '.join(words)}"
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Decisions that no one can make, and how to invite people."""
         first = typed("eyetest", "review", "invite", "NAME", "--on", self.folder)
-        progress = self.overview.progress
-        invited = [] if self.people else [f"no one was invited yet: {first}"]
-        invited += [f"items: {'; '.join(self.plan.items)}"] if self.plan.items else []
-        return [*invited, *([f"quota: {progress.quota}"] if progress.quota else []), *progress.stuck]
+        notes = [self.progress.stuck] if self.people else [f"no one was invited yet: {first}"]
+        notes += [f"items: {'; '.join(self.plan.items)}"] if self.plan.items else []
+        return [*filter(None, notes)]
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
-        """Decisions by round: how many there are, made, begun, open now, and open later."""
-        counts = {"made": "decided", "begun": "begun", "open": "open", "later": "later"}
-        rows = [
-            {"round": f"round {row.round}" if row.round else "adjudication"}
-            | {name: getattr(row, count) for name, count in counts.items()}
-            for row in self.overview.progress.rounds
-        ]
-        table = pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(counts, pl.Int64)})
-        return table.insert_column(1, table.select(decisions=pl.sum_horizontal(*counts)).to_series())
+        """How many decisions are made, and open."""
+        named = {"reviewers": self.progress.reviewing, "admins": self.progress.disputes}
+        rows = [(name, count.made, count.open) for name, count in named.items() if count.made or count.open]
+        return pl.DataFrame(rows, {"decisions of": pl.String, "made": pl.Int64, "open": pl.Int64}, orient="row")
 
     def as_json(self) -> Any:
-        """The plan, the overview, the people and the log."""
-        people, log = ([row._asdict() for row in rows] for rows in (self.people, self.log))
-        return {"plan": self.plan, "overview": self.overview, "people": people, "log": log}
+        """The plan, the progress, the agreement and the people."""
+        people = [row._asdict() for row in self.people]
+        return {"plan": self.plan, "progress": self.progress, "agreement": self.agreement, "people": people}
 
     def __rich__(self) -> RenderableType:
-        from eyetest.studio.overview import COEFFICIENTS
-
         people = [
-            {"who": row.name, "role": "revoked" if row.revoked else row.role, "last seen": minute(row.seen, "never")}
+            {"who": row.name, "role": "revoked" if row.revoked else row.role}
             | {"decided": row.decided, "could decide": row.waiting}
             for row in self.people
         ]
-        agreement = [
-            {"about": row["about"], "round": f"round {row['round']}" if row["round"] else "all rounds"}
-            | {"coefficient": COEFFICIENTS.get(row["coefficient"], row["coefficient"])}
-            | {"of": " and ".join(filter(None, (row["a"], row["b"]))) or "all"}
-            | {name: row[name] for name in ("agreement", "agreement_low", "agreement_high")}
-            | {"items": row["n"]}
-            for row in self.overview.agreement
-        ]
+        agreement = pl.DataFrame(
+            [
+                {"coefficient": one.coefficient, "between": ", ".join(one.reviewers) or "all"}
+                | {"agreement": one.value, "agreement_low": one.low, "agreement_high": one.high, "n": one.n}
+                for one in self.agreement
+            ]
+        )
         parts: list[RenderableType] = [Text(safe(self.title), "bold"), estimates(self.frame)]
-        if decisions := self.overview.counts.get("decision"):
-            counts = ", ".join(f"{word} {count:,}" for word, count in decisions.items())
-            parts.append(Text(f"items by decision: {counts}"))
-        parts += [
-            Text(f"{count:,} × {safe(reason)}") for reason, count in self.overview.counts.get("reason", {}).items()
-        ]
-        tables = [pl.DataFrame(rows, infer_schema_length=None) for rows in (people, agreement) if rows]
-        return Group(*parts, *(estimates(table) for table in tables))
+        parts += [estimates(agreement)] if self.agreement else []
+        counts = ", ".join(f"{word} {count:,}" for word, count in self.progress.outcomes.items())
+        parts += [Text(f"items by outcome: {counts}")] if counts else []
+        parts += [Text(f"{count:,} × {safe(reason)}") for reason, count in self.progress.reasons.items()]
+        return Group(*parts, *([estimates(pl.DataFrame(people, infer_schema_length=None))] if people else []))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eyetest.commands.base import model_entries, new_path, open_bench, several
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Runs, Words, panel
+from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import InputError, counted, heading, param
 
@@ -46,7 +46,6 @@ def run(
     max_tokens: Annotated[int | None, _ASKING] = None,
     seed: Annotated[int, _ASKING] = 0,
     until: Annotated[str, _ENDING] = "",
-    answers: Annotated[Runs, _ENDING] = (),
     budget: Annotated[Words, _ENDING] = (),
     concurrency: Annotated[int, _ENDING] = 64,
     on: Annotated[str, _ENDING] = "",
@@ -73,8 +72,7 @@ def run(
         temperature: Sampling temperature (default: 0, or the model's own).
         max_tokens: The longest answer (default: 512; 2048 with reasoning).
         seed: Random seed.
-        until: Draw random items until one model leads (A>B), or "rank of A within 5" points.
-        answers: With --until: a run in which other models answered; repeatable.
+        until: Draw random items until one model leads: A>B.
         budget: Stop when this much is spent: calls=100, cost=5, or both.
         concurrency: The most calls in flight to a model.
         on: Where calls are made: ray, ray:8 (workers) or ray://HOST:PORT.
@@ -93,12 +91,6 @@ def run(
         >>> duel = {"new": "scripted:right=0.95,seed=1", "old": "scripted:right=0.3,seed=2"}
         >>> et.run("world/benchmark", models=duel, until="new>old", to="duel")
         new leads old on the whole benchmark, by between ...
-
-        >>> panel = {f"m{n}": f"scripted:right={0.3 + n / 20},seed={n}" for n in range(10)}
-        >>> recorded = et.run("world/benchmark", models=panel, to="recorded")
-        >>> goal, new = "rank of new within 5", {"new": "scripted:right=0.6,seed=99"}
-        >>> et.run("world/benchmark", models=new, until=goal, answers=recorded, to="placed").ranks  # best and worst
-        (..., ...)
 
         >>> et.run("world/benchmark", describe="scripted:right=1", to="described").benchmark[0].description != ""
         True
@@ -120,7 +112,7 @@ def run(
     limits = limits_of(budget, concurrency)
     if describe is not None:
         given: dict[str, Any] = {"model": model, "limit": limit, "item": item, "dry_run": dry_run, "on": on}
-        given |= {"condition": condition, "until": until, "answers": answers, "samples": samples > 1}
+        given |= {"condition": condition, "until": until, "samples": samples > 1}
         given |= {"temperature": temperature is not None, "max_tokens": max_tokens is not None}
         if wrong := next((name for name, value in given.items() if value), None):
             raise InputError(f"{heading(wrong)}: not with {param('describe')}, which describes every image once")
@@ -145,7 +137,7 @@ def run(
     )
     names = job.named_in(until) if until and models and not model else model
     entries = model_entries(models, names)
-    session = job.prepare(open_bench(bench), entries, how, several(answers))
+    session = job.prepare(open_bench(bench), entries, how)
     if folder is None or dry_run:
         return PlanResult({"": session.estimate(folder)})
     return job.execute(session, folder)
@@ -181,16 +173,14 @@ def estimate_table(estimate: "Estimate") -> Table:
     """The plan of calls, with an estimate of tokens and cost."""
     table = Table.grid(padding=(0, 2))
     rows: list[tuple[str, str]] = [("to ask", counted(estimate.calls, "call"))]
-    counters = (("models", estimate.by_model), ("modalities", estimate.by_modality))
-    listed = ((name, ", ".join(f"{key} {count:,}" for key, count in counter.items())) for name, counter in counters)
-    rows += [(name, words) for name, words in listed if words]
+    if estimate.by_model:
+        rows.append(("models", ", ".join(f"{name} {count:,}" for name, count in estimate.by_model.items())))
     shared = estimate.rows - estimate.requests
     counts = (
         ("answered before", estimate.stored, ""),
         ("failed before", estimate.failed, f" ({param('retry_failed', True)} asks them again)"),
         ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
         ("without an image", estimate.no_image, " are to show an image and have none"),
-        ("more images named", estimate.more_named, " name more images than they have; such letters are sent as text"),
     )
     rows += [(name, f"{count:,}{about}") for name, count, about in counts if count]
     rows += [("cannot be asked", f"{count:,}: {why}") for why, count in estimate.not_applicable.most_common()]

@@ -49,9 +49,9 @@ def score(
     """Read and score every answer of a run, and use this scoring of the run from now on.
 
     Scores go to RUN/scores; answers are never changed, and a failed call has no score. Score again with other rules,
-    another metric or another answer key as often as you like: each table is kept, and measure, compare, report,
-    suite and show use the scoring that was chosen last. With --text, one reply to a question with options is read:
-    which option it chooses, which rule says so, and where in the text.
+    another metric or another answer key as often as you like: each table is kept, and measure, compare, report
+    and show use the scoring that was chosen last. With --text, one reply to a question with options is read: which
+    option it chooses, which rule says so, and where in the text.
 
     Args:
         run: A run folder.

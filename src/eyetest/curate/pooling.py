@@ -1,7 +1,6 @@
 """Pool benchmarks: items of several become one benchmark in which ids, a tag and the lineage name their source.
 
-One pass over the items. Only items whose images another source shows too, and items of words alone, can repeat
-others; of these two hashes are kept, so that memory does not grow with the questions.
+One pass over the items, of which two hashes are kept, so that memory does not grow with the questions.
 """
 
 import os
@@ -14,26 +13,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
-import polars as pl
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import REPEATS
-from eyetest.benchmarks.opening import Progress, cache_folder, forget_older
+from eyetest.benchmarks.opening import cache_folder, forget_older
 from eyetest.benchmarks.tags import TagMaps
 from eyetest.errors import counted, param
 from eyetest.probes.duplicates import Key, item_key, question_key
 from eyetest.probes.subject import has_its_images, names_images
 from eyetest.records import DIALOGUE, POOL, Item, Lineage, Manifest, PooledSource, tag_word
-from eyetest.tabular.table import SheetWriter
+from eyetest.tabular.table import sheet_text
 
 BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
 SAME, OTHER_KEY = "same", "other answer key"
 _REPORT_EVERY = 500
 _LONGEST_NAME = 80
-_Place = tuple[int, int]  # the number of a source, and a row of it
+Progress = Callable[[float], None]  # is handed a share from 0 to 1
 
 
 class Source(NamedTuple):
@@ -91,27 +86,27 @@ def pool_benchmarks(
     """Write a pool; it appears when it is complete."""
     sources, maps, drop = pooling
     total, repeats, items = sum(len(source.benchmark) for source in sources), Counter[str](), Counter[str]()
-    finder = _RepeatFinder(sources)
+    finder = _RepeatFinder()
     with BenchmarkWriter(to, _manifest(sources, name), overwrite=overwrite, gold_required=False) as writer:
-        with (writer.folder / REPEATS).open("w", newline="", encoding="utf-8") as file:
-            sheet = SheetWriter(file, ("item", "repeats", "kind", "dropped"))
-            for number, source in enumerate(sources):
-                for row, item in enumerate(source.benchmark):
-                    pooled = _pooled(item, source, maps)
-                    kind, other = finder.find(item, number, row)
-                    gone = drop and kind == SAME
-                    if kind:
-                        sheet.write([(pooled.id, other, kind, "yes" if gone else "no")])
-                        repeats[kind] += 1
-                    if not gone:
-                        writer.adopt(pooled, source.benchmark)
-                        items[source.name] += 1
-                    if row % _REPORT_EVERY == 0:
-                        progress(items.total() / total)
-                finder.end_source()
-                writer.adopt_tables(source.benchmark, f"{source.name}/")
-        if not repeats:
-            (writer.folder / REPEATS).unlink()
+        listed_repeats = []
+        for source in sources:
+            for row, item in enumerate(source.benchmark):
+                pooled = _pooled(item, source, maps)
+                kind, other = finder.find(item, pooled.id)
+                gone = drop and kind == SAME
+                if kind:
+                    listed_repeats.append((pooled.id, other, kind, "yes" if gone else "no"))
+                    repeats[kind] += 1
+                if not gone:
+                    writer.adopt(pooled, source.benchmark)
+                    items[source.name] += 1
+                if row % _REPORT_EVERY == 0:
+                    progress(items.total() / total)
+            finder.end_source()
+            writer.adopt_tables(source.benchmark, f"{source.name}/")
+        if repeats:
+            table = sheet_text(("item", "repeats", "kind", "dropped"), listed_repeats)
+            (writer.folder / REPEATS).write_bytes(table.encode("utf-8", "replace"))
         notes = maps.notes() if maps else []
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
@@ -156,45 +151,27 @@ def _pooled(item: Item, source: Source, maps: TagMaps | None) -> Item:
 class _RepeatFinder:
     """Finds items that repeat those of earlier sources, with the same or another answer key."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
-        images = [_image_keys(source.benchmark) for source in sources]
-        values, counts = np.unique(np.concatenate([np.unique(keys) for keys in images]), return_counts=True)
-        self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in images]
-        self._ids: dict[int, pa.ChunkedArray] = {}
-        self._questions, self._items = dict[int, _Place](), dict[int, _Place]()  # first of earlier sources, by hash
-        self._new: list[tuple[int, int, _Place]] = []  # of the current source
+    def __init__(self) -> None:
+        self._questions, self._items = dict[int, str](), dict[int, str]()  # the first of earlier sources, by hash
+        self._new: list[tuple[int, int, str]] = []  # of the current source
 
-    def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
+    def find(self, item: Item, name: str) -> tuple[str, str]:
         """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
-        unknown = not has_its_images(item) if item.images else names_images(item)
-        if unknown or not self._may_repeat[source][row]:
+        if not has_its_images(item) if item.images else names_images(item):  # whether images are equal is not known
             return "", ""
         question = question_key(item)
         hashed, whole = _hash(question), _hash(item_key(item, question))
         if whole in self._items:
-            return SAME, self._name(self._items[whole])
-        self._new.append((hashed, whole, (source, row)))
-        return (OTHER_KEY, self._name(self._questions[hashed])) if hashed in self._questions else ("", "")
+            return SAME, self._items[whole]
+        self._new.append((hashed, whole, name))
+        return (OTHER_KEY, self._questions[hashed]) if hashed in self._questions else ("", "")
 
     def end_source(self) -> None:
         """Make the items of a source earlier ones."""
-        for question, whole, place in self._new:
-            self._questions.setdefault(question, place)
-            self._items.setdefault(whole, place)
+        for question, whole, name in self._new:
+            self._questions.setdefault(question, name)
+            self._items.setdefault(whole, name)
         self._new.clear()
-
-    def _name(self, place: _Place) -> str:
-        number, row = place
-        if number not in self._ids:
-            self._ids[number] = self._sources[number].benchmark.table(["id"]).column("id")
-        return f"{self._sources[number].name}/{self._ids[number][row].as_py()}"
-
-
-def _image_keys(benchmark: Benchmark) -> NDArray[np.uint64]:
-    """A hash of each item's images."""
-    names = pl.col("images").list.eval(pl.element().struct.field("sha256")).list.join(" ")
-    return benchmark.scan(["images"]).select(names.hash()).collect(engine="streaming").to_series().to_numpy()
 
 
 def _hash(key: Key) -> int:

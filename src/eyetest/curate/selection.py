@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import normalize
 
 import msgspec
@@ -174,83 +174,6 @@ def select(items: Sequence[Candidate], selection: Select, seed: int) -> Chosen:
         unmet=tuple(unmet),
         untagged={tag: lacking[tag] for tag in selection.tags if lacking[tag]},
     )
-
-
-class QuotaGroup(NamedTuple):
-    """A group of a selection: items that reviewers kept, of those that it takes."""
-
-    value: str
-    kept: int
-    asked: int
-
-
-class QuotaState(NamedTuple):
-    """Items still to be reviewed, in the order in which a selection takes them, the groups, and items not needed."""
-
-    needed: list[str]
-    groups: list[QuotaGroup]
-    undecided: int
-
-    @property
-    def line(self) -> str:
-        """Which groups are filled."""
-        end = "" if self.needed else ", no items left"
-        words = [
-            f"{value or 'all items'} {f'filled ({asked:,})' if kept >= asked else f'{kept:,} of {asked:,}{end}'}"
-            for value, kept, asked in self.groups
-        ]
-        rest = f"; {counted(self.undecided, 'item')} undecided, which no quota needs" if self.undecided else ""
-        return f"{', '.join(words)}{rest}"
-
-
-class Quota(msgspec.Struct, frozen=True, kw_only=True):
-    """A review for a selection at random: it asks for items until the selection can be made of those kept.
-
-    Where items have the tags, the same items are selected as after a review of all. Where reviewers give the tag of
-    the groups, items are asked for in random order until each value has enough.
-    """
-
-    round: int
-    selection: Select
-    seed: int
-    items: tuple[Candidate, ...]
-    given: dict[str, tuple[str, ...]] = {}  # tags that reviewers give, with their values
-
-    @staticmethod
-    def serves(selection: Select | None) -> bool:
-        """Whether the size of each group is known before the review."""
-        return selection is not None and not (selection.fraction or selection.proportional)
-
-    def state(self, decided: Mapping[str, Mapping[str, Any] | None], *, strict: bool = False) -> QuotaState:
-        """What is needed after some decisions: by item its new tags, or None where it was dropped.
-
-        With ``strict``, raises `CannotMeet` where the selection would, even if all other items were kept.
-        """
-        unknown = {tag for tag in self.given if any(tag not in item.tags for item in self.items)}
-        pool = [
-            Candidate(item.id, joined_words({**item.tags, **(decided.get(item.id) or {})}))
-            for item in self.items
-            if decided.get(item.id, item) is not None
-        ]
-        known, per = tuple(tag for tag in self.selection.balance if tag not in unknown), self.selection.per
-        chosen = msgspec.structs.replace(self.selection, balance=known)
-        if not strict:
-            chosen = msgspec.structs.replace(chosen, short="keep-all")
-        sizes = {value: len(own) for value, own in by_value(pool, per).items()}
-        asked = _asked(dict.fromkeys(self.given[per], len(pool)) if per in unknown else sizes, chosen, self.seed)
-        if per in unknown:  # more of a group than it takes do not count
-            kept = by_value((item for item in pool if item.id in decided), per)
-            full = {item.id for value, own in kept.items() for item in self._ordered(own)[asked.get(value, 0) :]}
-            pool = [item for item in pool if item.id not in full]
-            chosen = msgspec.structs.replace(chosen, per="", count=None, total=sum(asked.values()))
-        taken = set(select(pool, chosen, self.seed).ids)
-        needed = [item.id for item in self._ordered(pool) if item.id in taken and item.id not in decided]
-        there = Counter(item.values(per)[0] for item in pool if item.id in taken and item.id in decided)
-        groups = [QuotaGroup(value, there[value], size) for value, size in asked.items()]
-        return QuotaState(needed, groups, sum(item.id not in decided for item in pool) - len(needed))
-
-    def _ordered(self, items: Iterable[Candidate]) -> list[Candidate]:
-        return sorted(items, key=lambda item: (draw(self.seed, item.id), item.id))
 
 
 def by_value(items: Iterable[Candidate], tag: str, *, every: bool = False) -> dict[str, list[Candidate]]:

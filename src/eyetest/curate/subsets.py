@@ -97,43 +97,32 @@ class Estimated(NamedTuple):
         return np.asarray(special.stdtrit(np.maximum(self.n - 1, 1), (1 + _LEVEL) / 2) * self.errors, float)
 
 
-class Estimator:
-    """Estimates scores on the whole benchmark that a panel was fitted on."""
-
-    def __init__(self, fitted: ItemFit) -> None:
-        if not len(fitted.slopes) or not len(fitted.panel):
-            raise InputError("a score is estimated from items that a panel has answered; there are none")
-        self._fitted, self._expected = fitted, _like_the_panel(fitted.panel)
-
-    @property
-    def beforehand(self) -> Floats:
-        """Log prior of each ability on `SCALE` for a model without answers."""
-        return np.asarray(np.log(np.maximum(self._expected, 1e-300)) - SCALE**2 / 2, float)
-
-    def estimate(self, subset: Subset, answers: ArrayLike) -> Estimated:
-        """Estimate scores from answers to a subset: items × models, from 0 to 1, nan where not asked. What the curves
-        predict is corrected by what was missed, over the chances of the items: unbiased also for wrong curves.
-        """
-        known, fitted, whole = np.asarray(answers, float), self._fitted, len(self._fitted.slopes)
-        asked = ~np.isnan(known)
-        n = asked.sum(axis=0)
-        part = ItemFit(fitted.slopes[subset.items], fitted.intercepts[subset.items], fitted.panel, 0, True)
-        likely = posterior_abilities(part, known) * self._expected  # models like the panel's are the prior
-        ability = abilities(likely / likely.sum(axis=1, keepdims=True))[0]
-        predicted = np.zeros(known.shape[1])
-        for start in range(0, whole, _ITEMS_AT_ONCE):
-            some = slice(start, start + _ITEMS_AT_ONCE)
-            predicted += probabilities(fitted.slopes[some], fitted.intercepts[some], ability).sum(axis=0)
-        curve = probabilities(part.slopes, part.intercepts, ability)
-        chances = subset.chances[subset.items][:, None] * n / max(len(known), 1)
-        open_ = np.where(asked, 1 - np.minimum(chances, 1.0), 0.0)
-        weights = np.where(asked, 1 / np.maximum(chances, np.finfo(float).tiny), 0.0)
-        missed = np.where(asked, np.nan_to_num(known) - curve, 0.0) * weights
-        centre = (open_ * missed).sum(axis=0) / np.maximum(open_.sum(axis=0), _ROUNDING)
-        spread = (open_ * (missed - centre) ** 2).sum(axis=0) * n / np.maximum(n - 1, 1)
-        least = (open_ * weights**2 * curve * (1 - curve)).sum(axis=0)  # by the curves: few answers may all be alike
-        errors = np.where(n > 0, np.sqrt(np.maximum(spread, least)) / whole, np.inf)
-        return Estimated(np.clip((predicted + missed.sum(axis=0)) / whole, 0, 1), errors, n)
+def estimate(fitted: ItemFit, subset: Subset, answers: ArrayLike) -> Estimated:
+    """Estimate scores from answers to a subset: items × models, from 0 to 1, nan where not asked. What the curves
+    predict is corrected by what was missed, over the chances of the items: unbiased also for wrong curves.
+    """
+    if not len(fitted.slopes) or not len(fitted.panel):
+        raise InputError("a score is estimated from items that a panel has answered; there are none")
+    known, whole = np.asarray(answers, float), len(fitted.slopes)
+    asked = ~np.isnan(known)
+    n = asked.sum(axis=0)
+    part = ItemFit(fitted.slopes[subset.items], fitted.intercepts[subset.items], fitted.panel, 0, True)
+    likely = posterior_abilities(part, known) * _like_the_panel(fitted.panel)  # models like the panel's are the prior
+    ability = abilities(likely / likely.sum(axis=1, keepdims=True))[0]
+    predicted = np.zeros(known.shape[1])
+    for start in range(0, whole, _ITEMS_AT_ONCE):
+        some = slice(start, start + _ITEMS_AT_ONCE)
+        predicted += probabilities(fitted.slopes[some], fitted.intercepts[some], ability).sum(axis=0)
+    curve = probabilities(part.slopes, part.intercepts, ability)
+    chances = subset.chances[subset.items][:, None] * n / max(len(known), 1)
+    open_ = np.where(asked, 1 - np.minimum(chances, 1.0), 0.0)
+    weights = np.where(asked, 1 / np.maximum(chances, np.finfo(float).tiny), 0.0)
+    missed = np.where(asked, np.nan_to_num(known) - curve, 0.0) * weights
+    centre = (open_ * missed).sum(axis=0) / np.maximum(open_.sum(axis=0), _ROUNDING)
+    spread = (open_ * (missed - centre) ** 2).sum(axis=0) * n / np.maximum(n - 1, 1)
+    least = (open_ * weights**2 * curve * (1 - curve)).sum(axis=0)  # by the curves: few answers may all be alike
+    errors = np.where(n > 0, np.sqrt(np.maximum(spread, least)) / whole, np.inf)
+    return Estimated(np.clip((predicted + missed.sum(axis=0)) / whole, 0, 1), errors, n)
 
 
 def _like_the_panel(panel: Floats) -> Floats:
@@ -293,7 +282,7 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
         raise InputError("the runs hold no answer to an item of the subset")
     asked = dict(zip(names, table, strict=True))
     every = np.array([asked.get(name, np.full(len(models), np.nan)) for name in there])
-    estimated = Estimator(basis.fitted).estimate(basis.subset, every)
+    estimated = estimate(basis.fitted, basis.subset, every)
     width = estimated.half_widths
     rows = pl.DataFrame(
         {

@@ -29,8 +29,6 @@ from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter, tag
 
 _LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 _USUAL_RATE = 0.05  # of good items among those that a test throws out, where a stage says none
-_MANY = 0.1  # of the items, from how many on it is worth a warning that they share something
-_FEW_ANSWERS = 8  # to an item, below which its favourite says little
 _TOO_FEW = "too few items are like it to rule out a shared belief"
 _SLOT = re.compile(r"<[^<>]*>|\"[^\"]*\"|“[^”]*”|«[^»]*»|‘[^’]*’|(?<!\w)'[^']*'(?!\w)|(?<!\w)[-+]?\d[\d.,:/%]*(?!\w)")
 _NAME = re.compile(r"(?<=[^.?!:\s] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
@@ -198,73 +196,28 @@ def _beyond_beliefs(
         if names[index] in unlikely and not seen & mine:
             doubtful[names[index]] = f"more than chance, but {_TOO_FEW}"
         seen |= mine
-    known = KnownItems.of(favoured, right, by_chance, shared)
-    fewest = int(counts.sum(axis=(1, 2)).min())
-    lines = (*_cluster_notes(tested, shared), known.note(int(sure.sum()), rate, fewest))
-    case.notes.extend(f"{case.stage.title}: {line}" for line in lines)
-    if known.low > 2 * sure.sum():
-        some = firmest[(right & ~sure)[firmest]][: round(known.number) - int(sure.sum())]
-        likeliest = f"among the likeliest of about {known.number:.0f} known items"
+    known, low, high = _known(favoured, right, by_chance, shared)
+    named = int(sure.sum())
+    between = f"{low:.0f} to {high:.0f} of {counted(len(tested), 'item')}"
+    estimate = f"{between} are known without the image (95 %); {named:,} can be named at a rate of {rate:g}"
+    case.notes.append(f"{case.stage.title}: {estimate}")
+    if low > 2 * named:
+        some = firmest[(right & ~sure)[firmest]][: round(known) - named]
+        likeliest = f"among the likeliest of about {known:.0f} known items"
         doubtful = dict.fromkeys(names[some].tolist(), likeliest) | doubtful
     return chances.tolist(), set(names[sure].tolist()), doubtful
 
 
-class KnownItems(NamedTuple):
-    """How many items a panel knows, by favourites: right ones less those that wrong ones stand for."""
-
-    number: float
-    low: float
-    high: float
-    items: int
-    right: int  # items whose favourite is right
-    wrong: int  # wrong favourites among as many of the firmest as are known
-    needed: int  # known items from which on any can be named
-    shared: str  # what clusters share, where the interval is theirs
-
-    @classmethod
-    def of(cls, favoured: Favourites, right: Bools, chances: Floats, shared: Mapping[str, Ints]) -> "KnownItems":
-        """The estimate, with the widest interval over items and kinds of clusters without a dominant cluster."""
-        odds, leads = chances / np.maximum(1 - chances, 1e-9), favoured.option >= 0
-        worth = np.where(right, 1.0, -odds) * leads
-        usable = {kind: of for kind, of in shared.items() if 2 * np.bincount(of).max() <= len(right)}
-        found = [("", mean(worth)), *((kind, mean(worth, numbers)) for kind, numbers in usable.items())]
-        kind, widest = max(found, key=lambda pair: (pair[1].high or 0.0) - (pair[1].low or 0.0))
-        number, low, high = (float(np.clip(end or 0.0, 0, 1)) * len(right) for end in widest[:3])
-        firmest = np.argsort(-favoured.strength, kind="stable")[: max(round(number), 1)]
-        wrong = int((leads & ~right)[firmest].sum())
-        needed = int(np.ceil(np.median(odds) / _USUAL_RATE))
-        return cls(number, low, high, len(right), int(right.sum()), wrong, needed, kind)
-
-    def note(self, named: int, rate: float, answers: int) -> str:
-        """The estimate in words, and why not all items are named. ``answers``: the fewest to an item."""
-        between = f"{self.low:.0f} to {self.high:.0f} of {counted(self.items, 'item')}"
-        by = f", by {self.shared}" if self.shared else ""
-        text = f"{between} are known without the image (95 %{by}; best estimate {self.number:.0f}): "
-        text += f"the option chosen most is right on {self.right:,}"
-        if self.low <= 2 * named:
-            return text
-        firmest = f"{self.wrong} of the {self.number:.0f} firmest favourites are wrong (shared preferences)"
-        why = {
-            firmest: self.wrong > 0,
-            f"with so few options at least {self.needed} have to be known": self.number < self.needed,
-            f"items that share a {self.shared} may be right together": bool(self.shared),
-            f"{answers} answers an item are few": answers < _FEW_ANSWERS,
-        }
-        reasons = " and ".join(reason for reason, holds in why.items() if holds)
-        return f"{text}; {named:,} can be named at a rate of {rate:g}: {reasons or 'none stands out'}"
-
-
-def _cluster_notes(tested: Sequence[_Counted], shared: Mapping[str, Ints]) -> Iterator[str]:
-    """A warning for each property that many items share: such items are near copies, not independent evidence."""
-    for kind, numbers in shared.items():
-        sizes = np.bincount(numbers)
-        several = int(sizes[sizes > 1].sum())
-        if several >= _MANY * len(tested):
-            example = tested[int(np.flatnonzero(numbers == sizes.argmax())[0])].item.id
-            yield (
-                f"{several:,} of {counted(len(tested), 'item')} share a {kind} with others (the largest cluster has "
-                f"{sizes.max():,}, {example} among them): they are counted by cluster, as they may be right together"
-            )
+def _known(favoured: Favourites, right: Bools, by_chance: Floats, shared: Mapping[str, Ints]) -> list[float]:
+    """How many items a panel knows, and the ends of an interval: right favourites less those that wrong ones stand
+    for. Of the intervals by items and by clusters, the widest; a cluster with most of the items is none.
+    """
+    odds = by_chance / np.maximum(1 - by_chance, 1e-9)
+    worth = np.where(right, 1.0, -odds) * (favoured.option >= 0)
+    usable = [numbers for numbers in shared.values() if 2 * np.bincount(numbers).max() <= len(right)]
+    found = [mean(worth), *(mean(worth, numbers) for numbers in usable)]
+    widest = max(found, key=lambda estimate: (estimate.high or 0.0) - (estimate.low or 0.0))
+    return [float(np.clip(end or 0.0, 0, 1)) * len(right) for end in widest[:3]]
 
 
 def _judge_leaks(case: FilterInput) -> Iterator[Verdict]:

@@ -27,7 +27,6 @@ from eyetest.records import (
     Verdict,
     Words,
     letter,
-    tag_word,
 )
 
 _LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
@@ -44,13 +43,11 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
     """Send items to review whose gold seems moved by the panel's choices."""
     suspects = [item for item in case.items if item.gold and len(item.choices) > 1]
     votes = {item.id: _votes(case, item) for item in suspects}
-    task = case.stage.task
     weighed = suspicion(
         np.array(list(votes.values()) or np.empty((0, 1)), np.int64),
         np.array([len(item.choices) for item in suspects], np.int64),
         np.array([item.gold[0] for item in suspects], np.int64),
         recurring([choice.text for choice in item.choices] for item in suspects),
-        [tag_word(item.tags.get(task)) for item in suspects] if task else None,
         case.stage.people or 1 - PRIOR,
     )
     positions = {item.id: position for position, item in enumerate(suspects)}
@@ -174,7 +171,7 @@ FILTERS = (
     Filter(
         "wrong-gold",
         "send items to people whose gold the panel's answers speak against",
-        frozenset({"keep", "then", "task", "people"}),
+        frozenset({"keep", "then", "people"}),
         _judge_golds,
         _gold_rule,
     ),

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 from eyetest.errors import counted, param
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.chance import guessing as expected_guesses
-from eyetest.measures.stats.intervals import Bools, IntervalEstimate, mean, resampled
+from eyetest.measures.stats.intervals import (
+    Bools,
+    ClusteredMeans,
+    IntervalEstimate,
+    bounds,
+    cluster_sums,
+    mean,
+    plain,
+    resampled,
+)
 from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.stats.ranking import slope_within
 from eyetest.measures.tables import mean_table, uneven_items
 from eyetest.records import DIALOGUE, TURN, letter
 
@@ -38,8 +46,9 @@ def accuracy(results: Results, settings: Settings) -> Measured:
         )
     )
     if results.members:
-        pooled = pl.col("accuracy").mean(), pl.col("accuracy binary").all(), pl.col("answers", "unscored").sum()
-        of_item = of_item.group_by(*keys, "item", "cluster").agg(pooled)
+        of_item = of_item.group_by(*keys, "item", "cluster").agg(
+            pl.col("accuracy").mean(), pl.col("accuracy binary").all(), pl.col("answers", "unscored").sum()
+        )
     means = mean_table(of_item, keys, ["accuracy"], settings.level, sums=("answers", "unscored"))
     table = _with_missing(means, results.every_item(*tags), keys)
     if TURN in settings.by and DIALOGUE in results.tags:
@@ -62,16 +71,23 @@ def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str])
 def _with_slopes(table: pl.DataFrame, results: Results, keys: Sequence[str], level: float) -> pl.DataFrame:
     """The table with the slope of each series; a dialogue is in one cluster with all others about its images."""
     turn, dialogue = TAG + TURN, TAG + DIALOGUE
-    series = [key for key in keys if key != turn]
-    same = [key for key in keys if key == "benchmark"]
-    rows = results.per_item([*keys, dialogue]).with_columns(
-        pl.col(turn).cast(pl.Int64, strict=False), pl.col("cluster").min().over(*same, dialogue)
+    series, within = [key for key in keys if key != turn], [*(key for key in keys if key != turn), dialogue]
+    x, y = pl.col(turn).cast(pl.Float64, strict=False), pl.col("score")
+    moved = x - x.mean().over(within)
+    rows = (
+        results.per_item([*keys, dialogue])
+        .drop_nulls([turn, dialogue])
+        .with_columns(pl.col("cluster").min().over(*(key for key in keys if key == "benchmark"), dialogue))
+        .with_columns((moved * (y - y.mean().over(within))).alias("xy"), (moved**2).alias("xx"))
+        .filter(pl.col("xx").sum().over(within) > 0)
     )
     slopes = []
-    for key, part in split(rows.drop_nulls([turn, dialogue]), series):
-        columns = (part.get_column(name).to_numpy() for name in (turn, "score", dialogue, "cluster"))
-        slope, dialogues = slope_within(*columns, level=level)
-        slopes.append(key | slope.named("slope") | {"dialogues": dialogues})
+    for key, part in split(rows, series):
+        sums, sizes = cluster_sums(part.select("xy", "xx").to_numpy(), part.get_column("cluster")).T[:, None]
+        ends = bounds(ClusteredMeans.of(sums, sizes, [False]), level)  # a slope is a mean with the weights ``xx``
+        value, low, high = plain([sums.sum() / sizes.sum(), *np.ravel(ends)])
+        slope = IntervalEstimate(value, low, high)
+        slopes.append(key | slope.named("slope") | {"dialogues": part.get_column(dialogue).n_unique()})
     if not slopes:
         return table
     found = table_of(slopes).cast({key: table.schema[key] for key in series})

@@ -1,30 +1,24 @@
 """Models against each other: paired differences, their places, and each pair in a sentence."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, counted, nearest, short
+from eyetest.errors import counted
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.ranks import ranks
 from eyetest.measures.results import measure, narrowed, table_of, values_of
-from eyetest.measures.stats.paired import Paired, against, holm, smallest_difference, smallest_shift
-from eyetest.measures.tables import SideBySide, side_by_side
+from eyetest.measures.stats.paired import Paired, every_pair, holm, smallest_difference, smallest_shift
+from eyetest.measures.tables import side_by_side
 
 POWER = 0.8  # of the smallest detectable difference
 RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
 _TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("p", "p_adjusted", "detectable", "detectable_adjusted"), pl.Float64),
     **{"test": pl.String, "only_a": pl.Int64, "only_b": pl.Int64},
-}
-_FLIP_TYPES: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(("a", "b", "only", "item"), pl.String),
-    **{"a_score": pl.Float64, "b_score": pl.Float64, "flips": pl.Int64, "n": pl.Int64},
 }
 _TURNED = {
     **{"a": "b", "b": "a", "a_mean": "b_mean", "b_mean": "a_mean", "only_a": "only_b", "only_b": "only_a"},
@@ -35,54 +29,30 @@ _TURNED = {
 @measure(
     "differences",
     "paired differences of models with intervals, tests, and the smallest difference that could be seen",
-    {"against": ("", "compare every model with this one")},
     pools=True,
 )
 def differences(results: Results, settings: Settings) -> Measured:
     """One row a pair: a − b. Holm's adjustment and ``detectable_adjusted`` are over the pairs of one family."""
     families = results.families(settings.by)
-    parts = side_by_side(results, families)
-    wanted = _pairs(sorted({model for part in parts for (model,) in part.columns}), str(settings.own["against"]))
     rows = []
-    for part in parts:
-        pairs = list(_compared(part, wanted, settings))
+    for part in side_by_side(results, families):
+        pairs = [
+            (*(part.columns[at][0] for at in (first, second)), pair)
+            for first, second, pair in every_pair(part.scores, part.clusters, settings.level)
+            if pair.n
+        ]
         levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
-        for (a, b, test, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
+        for (a, b, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
             alone, among_all = (_detectable(pair, level) for level in levels)
             row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap()}
             row |= {"p": pair.p, "p_adjusted": adjusted}
+            test = "mcnemar" if pair.binary else "paired t"
             row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
             row |= {"detectable": alone, "detectable_adjusted": among_all, "n": pair.n, "clusters": pair.clusters}
             rows.append(row)
     if not rows:
         raise NotMeasurable("differences: no two models answered the same items under one protocol; ask another one")
     return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
-
-
-def _pairs(models: Sequence[str], reference: str) -> list[tuple[str, str]]:
-    """The pairs to compare; a reference is always the second of its pair."""
-    if not reference:
-        return list(combinations(models, 2))
-    if reference not in models:
-        raise InputError(f"no scores of model {short(reference)}; {nearest(reference, models)}")
-    return [(name, reference) for name in models if name != reference]
-
-
-def _compared(
-    part: SideBySide, wanted: Sequence[tuple[str, str]], settings: Settings
-) -> Iterator[tuple[str, str, str, Paired]]:
-    """The pairs that share items, and the test of each."""
-    column = {model: i for i, (model,) in enumerate(part.columns)}
-    clusters = np.unique(part.clusters, return_inverse=True)[1]
-    seconds: dict[str, list[str]] = {}
-    for a, b in wanted:
-        if a in column and b in column:
-            seconds.setdefault(a, []).append(b)
-    for a, others in seconds.items():
-        mine, rivals = part.scores[:, column[a]], part.scores[:, [column[b] for b in others]]
-        for b, pair in zip(others, against(mine, rivals, clusters, settings.level), strict=True):
-            if pair.n:
-                yield a, b, "mcnemar" if pair.binary else "paired t", pair
 
 
 def _detectable(pair: Paired, level: float) -> float | None:
@@ -126,20 +96,19 @@ def contest(results: Results, models: Sequence[str], settings: Settings) -> Cont
 
 def flips_of(results: Results, contested: Contest) -> pl.DataFrame:
     """The items that only one model of a pair has right, for each pair in the table, in its order."""
-    keys = [*contested.families, "a", "b"]
-    wanted = contested.pairs.select("a", "b").unique(maintain_order=True).rows()
-    rows: list[tuple[Any, ...]] = []
-    for part, (a, b) in product(side_by_side(results, contested.families), wanted):
-        scores = part.table([(a,), (b,)])
-        shared = int((~np.isnan(scores)).all(axis=1).sum())
-        for model, mine, other in ((a, 0, 1), (b, 1, 0)):
-            alone = ((scores[:, mine] >= RIGHT) & (scores[:, other] < RIGHT)).nonzero()[0].tolist()
-            about = (*part.key.values(), a, b, model)
-            rows += [(*about, part.items[row], *scores[row].tolist(), len(alone), shared) for row in alone]
-    around = dict.fromkeys(contested.families, pl.String)
-    every = pl.DataFrame(rows, schema={**around, **_FLIP_TYPES}, orient="row")
-    order = contested.pairs.select(keys).with_row_index("pair")
-    return every.join(order, on=keys, how="inner").sort("pair", maintain_order=True).drop("pair")
+    families = [*contested.families]
+    pairs = contested.pairs.select(*families, "a", "b").with_row_index("pair").lazy()
+    scores = results.item_means([*families, "model"]).with_columns(pl.col(*families, "model", "item").cast(pl.String))
+    for side in "ab":
+        own = scores.select(*families, pl.col("model").alias(side), "item", pl.col("score").alias(f"{side}_score"))
+        pairs = pairs.join(own, on=[*families, side, *(["item"] if side == "b" else [])])
+    a, b = (pl.col(f"{side}_score") >= RIGHT for side in "ab")
+    only = pl.when(a & ~b).then(pl.col("a")).when(b & ~a).then(pl.col("b")).alias("only")
+    shared = pairs.with_columns(only, pl.len().over("pair").cast(pl.Int64).alias("n"))
+    flips = pl.len().over("pair", "only").cast(pl.Int64).alias("flips")
+    kept = shared.drop_nulls("only").sort("pair", pl.col("only") == pl.col("b"), "item")
+    about = (*families, "a", "b", "only", "item", "a_score", "b_score")
+    return kept.select(*about, flips, "n").collect(engine="streaming")
 
 
 def _family(row: Mapping[str, Any], families: Sequence[str]) -> tuple[str, ...]:

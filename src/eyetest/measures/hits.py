@@ -3,7 +3,7 @@ panels of a size. A model is one inspector: of several ways of asking the highes
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,16 @@ from eyetest.errors import InputError, counted, listed, param, short
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.chance import exactly, most_of
 from eyetest.measures.stats.intervals import Floats, mean
+from eyetest.measures.tables import strictest, way_rank
 from eyetest.records import BLIND_MODALITIES, Cut
 
 ANY = "any"
 HIT = Cut(op=">=", value=1)  # from which score on an answer is right, unless a recipe says otherwise
-_HOW = PROTOCOL[1:]
-_NEARLY_ALL = 0.9  # a modality with fewer answered items than this share of another's is no rival to it
 
 
 def mostly(hits: Any, tests: Any) -> Any:
     """Whether a model answers an item: more than half of its tests are hits. Of numbers, or of columns."""
     return 2 * hits > tests
-
-
-def strictest(columns: Mapping[str, Floats]) -> str:
-    """The modality with the most right answers on the items that all have; nan where one is missing."""
-    counts = {modality: np.count_nonzero(~np.isnan(column)) for modality, column in columns.items()}
-    most = max(counts.values())
-    rivals = sorted((modality for modality, n in counts.items() if n >= _NEARLY_ALL * most), key=_rank)
-    table = np.column_stack([columns[modality] for modality in rivals])
-    shared = table[~np.isnan(table).any(axis=1)]
-    if not len(shared):
-        return max(rivals, key=lambda modality: counts[modality])
-    return rivals[int(np.argmax(shared.mean(axis=0)))]
-
-
-def _strictest_ways(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """``*keys, way``: the way of asking in which each answered most."""
-    rows = []
-    for key, part in scores.group_by(keys, maintain_order=True):
-        wide = part.pivot("way", index=["item"], values="score", aggregate_function="mean").drop("item")
-        rows.append((*key, strictest({ways.name: ways.cast(pl.Float64).to_numpy() for ways in wide})))
-    return pl.DataFrame(rows, schema={name: scores.schema[name] for name in (*keys, "way")}, orient="row")
-
-
-def _rank(way: str) -> tuple[int, str]:
-    modality = way.partition(" ")[0]
-    return (BLIND_MODALITIES.index(modality) if modality in BLIND_MODALITIES else len(BLIND_MODALITIES)), way
 
 
 @measure(
@@ -61,7 +34,7 @@ def no_image_hits(results: Results, settings: Settings) -> Measured:
     """One row a number of hits, benchmark and tag value; ``at_least`` is the share of items with so many or more,
     beside the same if every inspector guessed (``by_chance``). With ``over=items`` one row an item, leaks first.
     """
-    every = answered(results, "no-image-hits")
+    every = _answered(results)
     items, notes = _hits(every, results, settings.by)
     if (over := settings.own["over"]) not in ("", "items"):
         raise InputError(f"over: found {short(over)}, expected items")
@@ -85,14 +58,12 @@ def no_image_hits(results: Results, settings: Settings) -> Measured:
 def _by_item(items: pl.DataFrame, every: pl.DataFrame, results: Results, notes: tuple[str, ...]) -> Measured:
     """Hits of each item, and of the models that have a language model, those that answer what that one does not."""
     bases = [(name, entry.base) for name, entry in results.models.items() if entry.base]
-    strict, _ = strictest_answers(every, _HOW)
-    pairs = strict.join(pl.DataFrame(bases, schema={"model": pl.String, "base": pl.String}, orient="row"), on="model")
-    same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "modality"))
-    other = pairs.join(same, on=("benchmark", "model", *_HOW), how="anti").join(
-        _as_base(strict).drop("modality"), on=("benchmark", "item", "base", *_HOW)
-    )
+    named = pl.DataFrame(bases, schema={"model": pl.String, "base": pl.String}, orient="row")
+    strict = strictest_answers(every)[0].select("benchmark", "item", "model", "right")
+    of_base = strict.rename({"model": "base", "right": "base_right"})
     leaks = (
-        strictest_answers(pl.concat([same, other]))[0]
+        strict.join(named, on="model")
+        .join(of_base, on=("benchmark", "item", "base"))
         .group_by("benchmark", "item")
         .agg((pl.col("right") > pl.col("base_right")).sum().alias("leak_hits"), pl.len().alias("pairs"))
         .with_columns((pl.col("leak_hits") / pl.col("pairs")).alias("leak_share"))
@@ -109,15 +80,9 @@ def _by_item(items: pl.DataFrame, every: pl.DataFrame, results: Results, notes: 
     )
 
 
-def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
-    """Answers of a language model, to be joined to the model built on it."""
-    named = (pl.col("model").alias("base"), pl.col("right").alias("base_right"))
-    return answered.select("benchmark", "item", *_HOW, "modality", *named)
-
-
-def answered(results: Results, name: str) -> pl.DataFrame:
+def _answered(results: Results) -> pl.DataFrame:
     """Whether each model under each protocol without the image answered each item; ``way``: the protocol in words."""
-    keys, score = ("benchmark", "model", "modality", *_HOW), pl.col("score")
+    keys, score = ("benchmark", "model", *PROTOCOL), pl.col("score")
     scores = (
         results.with_items("cluster")
         .filter(pl.col("modality").is_in(BLIND_MODALITIES))
@@ -128,22 +93,28 @@ def answered(results: Results, name: str) -> pl.DataFrame:
         .collect(engine="streaming")
     )
     if scores.is_empty():
-        raise NotMeasurable(f"{name}: no model has a score with modality {', '.join(BLIND_MODALITIES)}; ask so")
+        raise NotMeasurable(
+            f"no-image-hits: no model has a score with modality {', '.join(BLIND_MODALITIES)}; ask so"
+        )
     words = [axis for axis in PROTOCOL if axis == "modality" or scores.get_column(axis).n_unique() > 1]
     way = pl.concat_str(pl.col(words).cast(pl.String), separator=" ").alias("way")
     return scores.with_columns(mostly(pl.col("hits"), pl.col("tests")).alias("right"), way)
 
 
-def strictest_answers(every: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Make a model one inspector: of several ways of asking the strictest counts, separately by ``apart``."""
-    keys = ["benchmark", "model", *apart]
-    taken = _strictest_ways(every, keys)
-    kept = every.join(taken, on=[*keys, "way"], how="semi")
-    several = every.filter(pl.col("way").n_unique().over(keys) > 1)
+def strictest_answers(every: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Make a model one inspector: of several ways of asking the strictest counts."""
+    keys, taken = ["benchmark", "model"], []
+    for key, part in split(every, keys):
+        wide = part.pivot("way", index=["item"], values="score", aggregate_function="mean").drop("item")
+        way = strictest({ways.name: ways.cast(pl.Float64).to_numpy() for ways in wide})
+        taken.append(key | {"way": way, "ways": wide.columns})
+    chosen = pl.DataFrame(taken).cast({name: every.schema[name] for name in keys})
+    kept = every.join(chosen, on=[*keys, "way"], how="semi")
+    several = chosen.filter(pl.col("ways").list.len() > 1)
     if several.is_empty():
         return kept, ()
-    counts = Counter(taken.join(several, on=keys, how="semi").get_column("way"))
-    ways, each = (sorted(names, key=_rank) for names in (set(several.get_column("way")), counts))
+    counts = Counter(several.get_column("way"))
+    ways, each = (sorted(names, key=way_rank) for names in ({*several.get_column("ways").explode()}, counts))
     best = listed([f"{way} {counts[way]:,}" for way in each])
     return kept, (f"asked without the image in several ways ({listed(ways)}): the higher score counts, {best}",)
 

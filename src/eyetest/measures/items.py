@@ -8,7 +8,7 @@ import polars as pl
 
 from eyetest.errors import InputError, counted, percent
 from eyetest.measures.compare import RIGHT
-from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
+from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
 from eyetest.measures.stats.intervals import column_means
 from eyetest.measures.stats.item_analysis import fit, item_rest
@@ -20,7 +20,6 @@ _ROUNDING = 1e-9
 _ENOUGH_VOICES = 2
 _LETTERS = {position: letter(position) for position in range(MAX_CHOICES)}
 _POSITIONS = {mark: position for position, mark in _LETTERS.items()}
-_TASK = TAG + "task"
 _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong option stand here too"
 
 
@@ -67,7 +66,6 @@ def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
     "golds that models' votes speak against, the most suspect first: a queue for people",
     {
         "people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong"),
-        "task": ("", "a tag that names tasks, where golds are wrong equally often in all of them"),
     },
     by_tag=False,
 )
@@ -76,16 +74,15 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
     given; ``flawed``: probability of a wrong gold, null with fewer than five effectively independent models.
     """
     around = results.families()
-    task, people = str(settings.own["task"]), _share(settings.own["people"])
-    column = _TASK if task in ("", "task") else results.by_tags([task])[0]
-    answers = _answers(results, around, column)
+    people = _share(settings.own["people"])
+    answers = _answers(results, around)
     several = answers.filter(pl.col("several").any().over(*around, "item"))
     answers = answers.join(several, on=(*around, "item"), how="anti")
     if not answers.get_column("place").is_not_null().any():
         raise NotMeasurable("wrong-golds: no answer tells which option was chosen, or no item has one known gold")
     panels = list(split(answers, around))
     judged = [
-        (key, *_judged(part if task else part.with_columns(pl.lit(None, pl.String).alias(_TASK)), people))
+        (key, *_judged(part, people))
         for key, part in panels
         if part.drop_nulls("place").get_column("model").n_unique() >= _ENOUGH_VOICES
     ]
@@ -122,21 +119,22 @@ def _share(people: Any) -> float:
     return share
 
 
-def _answers(results: Results, around: Sequence[str], task: str) -> pl.DataFrame:
+def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     """The choice of each model for each item, and its mean score; no choice where tests tie."""
-    unknown = [pl.lit(None, pl.String).alias(name) for name in ("kinds", task) if name not in results.items.columns]
-    items = results.items.with_columns(unknown).with_columns(pl.col(task).alias(_TASK))
+    items = results.items
+    if "kinds" not in items.columns:
+        items = items.with_columns(pl.lit(None, pl.String).alias("kinds"))
     known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
     choice = pl.col("choice").replace_strict(_POSITIONS, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()
     return (
         results.scores.filter(pl.col("score").is_not_null())
-        .join(known.select("benchmark", "item", "options", "position", "kinds", _TASK), on=("benchmark", "item"))
+        .join(known.select("benchmark", "item", "options", "position", "kinds"), on=("benchmark", "item"))
         .with_columns(choice.alias("place"))
         .group_by(*around, "item", "model", "options", "position")
         .agg(
             pl.col("score").mean(),
-            pl.col("kinds", _TASK).first(),
+            pl.col("kinds").first(),
             favourites.alias("favourites"),
             ((pl.col("place") != pl.col("position")) & (pl.col("score") == 1)).any().alias("several"),
         )
@@ -153,7 +151,7 @@ def _judged(answers: pl.DataFrame, people: float) -> tuple[pl.DataFrame, float]:
     """The table of one panel, and its effective number of independent models."""
     items = (
         answers.group_by("item")
-        .agg(pl.col("options", "position", "kinds", _TASK).first(), pl.col("score").mean().alias("accuracy"))
+        .agg(pl.col("options", "position", "kinds").first(), pl.col("score").mean().alias("accuracy"))
         .sort("item")
     )
     chosen = np.nan_to_num(pivoted(answers, ["item"], ["model"], "place")[2], nan=-1.0).astype(np.int64)
@@ -162,8 +160,7 @@ def _judged(answers: pl.DataFrame, people: float) -> tuple[pl.DataFrame, float]:
     for row, own in enumerate(items.get_column("kinds")):
         if own is not None:
             kinds[row, : len(own)] = own
-    tasks = items.get_column(_TASK).to_list()
-    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, tasks, people)
+    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, people)
     table = (
         items.with_columns(
             pl.Series("flawed", doubt.flawed, nan_to_null=True),

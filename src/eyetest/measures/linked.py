@@ -11,11 +11,10 @@ import polars as pl
 from eyetest.errors import InputError, listed, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.compare import RIGHT
-from eyetest.measures.hits import answered, strictest_answers
 from eyetest.measures.results import AXES, PROTOCOL, TAG, measure, read_axes, split, table_of
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
 from eyetest.measures.stats.paired import paired
-from eyetest.measures.tables import mean_table, paired_columns, with_adjusted
+from eyetest.measures.tables import paired_columns, with_adjusted
 
 
 def ranks(before: Sequence[float], after: Sequence[float]) -> tuple[list[int], list[int]]:
@@ -41,8 +40,6 @@ def unpaired(before: IntervalEstimate, after: IntervalEstimate) -> IntervalEstim
 ROLES = ("original", "four", "ten", "vision")
 WORDS = {"original": "original", "four": "few options", "ten": "ten options", "vision": "vision"}
 """Names of the settings; the paper's four options are four in most items only."""
-STEPS = ("original", "four", "ten")  # the settings after which accuracy without the image is reported
-ALL_MODELS = "all models"
 
 
 @measure(
@@ -51,31 +48,24 @@ ALL_MODELS = "all models"
     {
         "from": ("", "where it starts: axis=value,… over benchmark and condition"),
         "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,modality=screenshot"),
-        "over": (
-            "",
-            "items: right on one side only; models: how many lost each; no-image: accuracy without it",
-        ),
+        "over": ("", "items: one row an item that some model has right on one side only"),
         "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
     },
     pools=True,
 )
 def linked(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value with both sides; ``risen``: ranks gained; Holm over all rows of a protocol. With
-    ``over`` one row a flipped item; without ``to`` the settings of `_recognised`, one row a series.
+    ``over=items`` one row an item; without ``to`` the settings of `_recognised`, one row a series.
     """
-    over = str(settings.own["over"])
-    if over not in ("", "items", "models", "no-image"):
-        raise InputError(f"over: found {short(over)}, expected items, models or no-image")
-    two_sides = settings.own["to"] or settings.own["from"] or over in ("items", "models")
-    if settings.by and not two_sides:
-        raise NotMeasurable(f"linked: the table of all settings has no rows by tag; leave out {param('by')}")
-    if over == "no-image":
-        return _without_image(results, settings)
-    if not two_sides:
+    if (over := settings.own["over"]) not in ("", "items"):
+        raise InputError(f"over: found {short(str(over))}, expected items")
+    if not (over or settings.own["to"] or settings.own["from"]):
+        if settings.by:
+            raise NotMeasurable(f"linked: the table of all settings has no rows by tag; leave out {param('by')}")
         return _settings_table(results, settings)
     keys, shared = sides(results, settings)
     if over:
-        return _flips(shared, keys, over)
+        return _flipped(shared, [key for key in keys if key != "model"])
     rows = []
     for key, part in split(shared, keys):
         pair = paired_columns(part, "score_after", "score", settings.level)
@@ -127,38 +117,18 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-def _flips(shared: pl.DataFrame, keys: list[str], over: str) -> Measured:
-    """One row a series and item that is right on one side only; over models one row an item."""
-    first, then = pl.col("score") >= RIGHT, pl.col("score_after") >= RIGHT
-    flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
-    flipped = shared.with_columns(flip.alias("flip"), pl.len().over(keys).cast(pl.Int64).alias("n"))
-    if over == "models":
-        return _over_models(flipped, [key for key in keys if key != "model"])
-    table = flipped.drop_nulls("flip").select(
-        *keys,
-        *("flip", "item"),
-        pl.col("score").alias("from_score"),
-        pl.col("score_after").alias("to_score"),
-        pl.len().over(*keys, "flip").cast(pl.Int64).alias("flips"),
-        "n",
-    )
-    series = shared.select(keys).n_unique()
-    lost = int((table.get_column("flip") == "lost").sum())
-    note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
-    return Measured(table.sort(*keys, "flip", "item"), (note,))
-
-
-def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
+def _flipped(shared: pl.DataFrame, keys: Sequence[str]) -> Measured:
     """By item: how many of how many models lost or won it, and which; most lost first."""
-    flip = pl.col("flip")
-    table = flipped.group_by(*keys, "item").agg(
-        (flip == "lost").sum().cast(pl.Int64).alias("lost"),
-        (flip == "won").sum().cast(pl.Int64).alias("won"),
+    before, after = pl.col("score") >= RIGHT, pl.col("score_after") >= RIGHT
+    model = pl.col("model").cast(pl.String)
+    sides = {"lost": before & ~after, "won": ~before & after}
+    table = shared.group_by(*keys, "item").agg(
+        *(side.sum().cast(pl.Int64).alias(name) for name, side in sides.items()),
         pl.len().cast(pl.Int64).alias("n"),
-        pl.col("model").cast(pl.String).filter(flip == "lost").sort().str.join(", ").alias("lost_by"),
+        *(model.filter(side).sort().str.join(", ").alias(f"{name}_by") for name, side in sides.items()),
     )
-    kept = table.filter((pl.col("lost") > 0) | (pl.col("won") > 0))
     order = [*(False for _ in keys), True, False, False]
+    kept = table.filter((pl.col("lost") > 0) | (pl.col("won") > 0))
     return Measured(kept.sort(*keys, "lost", "won", "item", descending=order))
 
 
@@ -302,39 +272,6 @@ def _notes(table: pl.DataFrame, linked: Mapping[str, Axes], start: str) -> tuple
     if (table.get_column("paired") == False).any():  # noqa: E712 (null is not false)
         notes.append("the original has other items: its differences are not paired")
     return tuple(notes)
-
-
-def _without_image(results: Results, settings: Settings) -> Measured:
-    """One row a step and model, then one for all models; answers to original items stand in for filtered ones."""
-    linked = linked_settings(results, settings.own)
-    options = results.items.select("benchmark", "item", (1 / pl.col("options")).alias("guessing")).drop_nulls()
-    scores, _ = strictest_answers(answered(results, "linked"))
-    words = WORDS | ({"four": "filtered"} if "original" in linked else {})
-    parts = [
-        (words[role], part) for role in STEPS if role in linked and len(part := _step(scores, options, linked, role))
-    ]
-    if not parts:
-        raise NotMeasurable("linked: no model was asked without the image; ask with modality no-image")
-    rows = pl.concat([part.with_columns(pl.lit(step).alias("step")) for step, part in parts])
-    guess = pl.col("accuracy") - pl.col("guessing")
-    together = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(
-        pl.lit(ALL_MODELS).alias("model"), pl.col("accuracy").mean()
-    )
-    both = pl.concat([rows, together.select(rows.columns)]).with_columns(guess.alias("above"))
-    keys, values = ["step", "model"], ["accuracy", "above", "guessing"]
-    table = mean_table(both.lazy(), keys, values, settings.level, signed=["above"])
-    order = pl.col("step").replace_strict({words[role]: number for number, role in enumerate(STEPS)})
-    spared = ("guessing_low", "guessing_high", "clusters")
-    return Measured(table.sort(order, pl.col("model") == ALL_MODELS, "model").drop(spared))
-
-
-def _step(scores: pl.DataFrame, options: pl.DataFrame, where: Mapping[str, Axes], role: str) -> pl.DataFrame:
-    """``model, item, cluster, accuracy, guessing`` of the items of one setting."""
-    items = options.filter(pl.col("benchmark") == where[role]["benchmark"]).select("item", "guessing")
-    answers = scores.filter(pl.col("benchmark") == where[role]["benchmark"])
-    if role == "four" and "original" in where and answers.is_empty():
-        answers = scores.filter(pl.col("benchmark") == where["original"]["benchmark"])
-    return answers.select("model", "item", "cluster", pl.col("score").alias("accuracy")).join(items, on="item")
 
 
 MEASURES = (linked,)

@@ -19,23 +19,21 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"} | {"\n": " ", "
 _MANY_UNREAD = 0.05
 
 
-def texts_of(
-    table: pl.DataFrame, limit: int = 0, digits: int = 3, *, bounds: bool = True, whole: bool = False
-) -> dict[str, list[str]]:
-    """The columns as text, bounds beside their value, tags without prefix; empty columns only if ``whole``."""
+def texts_of(table: pl.DataFrame, limit: int = 0, digits: int = 3) -> dict[str, list[str]]:
+    """The columns as text, bounds beside their value, tags without prefix; without empty columns."""
     words: dict[str, list[str]] = {}
     main = next((name for name, kind in table.schema.items() if kind.is_float()), None)
     for column in table.columns:
         cells = table.get_column(column)
         is_empty = cells.null_count() == len(cells) > 0
-        if column != main and not whole and (is_empty or (column == "benchmark" and cells.n_unique() == 1)):
+        if column != main and (is_empty or (column == "benchmark" and cells.n_unique() == 1)):
             continue
         value = column.removesuffix("_low").removesuffix("_high")
         if value != column and value in table.columns:
             continue
         group = [name for name in (column, f"{column}_low", f"{column}_high") if name in table.columns]
         shown = _cells(table.select(group), limit or len(table), digits)
-        if len(shown) == 3 and bounds:
+        if len(shown) == 3:
             rows = zip(*shown, strict=True)
             shown[0] = [v if DASH in (low, high) else f"{v} [{low}, {high}]" for v, low, high in rows]
         words[column.removeprefix(TAG).replace("_", " ")] = shown[0]
@@ -67,9 +65,9 @@ def csv_text(table: pl.DataFrame) -> str:
     return known.with_columns(safe).rename(inert).write_csv()
 
 
-def as_latex(table: pl.DataFrame, digits: int = 3, *, bounds: bool = True) -> str:
+def as_latex(table: pl.DataFrame) -> str:
     """A table for a paper (booktabs)."""
-    words = texts_of(table, digits=digits, bounds=bounds, whole=not bounds)
+    words = texts_of(table)
     kinds = "".join("l" if is_text(table, column) else "r" for column in words)
     rows = [" & ".join(column.translate(_LATEX) for column in words)]
     rows += [

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,20 +12,23 @@ import polars as pl
 from eyetest.errors import counted, listed, param
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
-from eyetest.measures.stats.intervals import NOTHING, Floats, column_means, percentiles, resampled_means
+from eyetest.measures.stats.intervals import column_means, plain
+from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.stats.ranking import (
     METHODS,
-    MeanRank,
     gini,
-    mean_rank_standings,
+    mean_ranks,
     separable_pairs,
     standard_deviation,
     standings,
 )
-from eyetest.measures.tables import side_by_side, uneven_items, with_adjusted
+from eyetest.measures.tables import mean_columns, side_by_side, uneven_items, with_adjusted
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
 _NOTE = "gini rises when scores fall: separable pairs count models that differ significantly"
+
+
+_OF_TAGS = ("mean_rank", "rank_of_mean_ranks")
 
 
 @measure(
@@ -37,7 +40,7 @@ def ranks(results: Results, settings: Settings) -> Measured:
     """One row a model, benchmark and protocol, best first; ``tie``: 1 + the number of significantly better models."""
     tags = results.by_tags(settings.by)
     around = results.families()
-    over_tags = _mean_ranks(results, around, tags, settings) if tags else {}
+    over_tags = _mean_ranks(results, around, tags) if tags else {}
     there = Counter(results.every_item().get_column("benchmark"))
     rows: list[dict[str, Any]] = []
     for part in side_by_side(results, around):
@@ -48,28 +51,28 @@ def ranks(results: Results, settings: Settings) -> Measured:
         for model, (rank, tie, score), n in zip(models, places, counts, strict=True):
             row = {**part.key, "model": model, **rank.named("rank"), "tie": tie, "score": score}
             if tags:
-                by_tag = over_tags.get((*part.key.values(), model), MeanRank(NOTHING, NOTHING))
-                row |= by_tag.mean.named("mean_rank") | by_tag.rank.named("rank_of_mean_ranks")
+                of_tags = over_tags.get((*part.key.values(), model), (None, None))
+                row |= dict(zip(_OF_TAGS, of_tags, strict=True))
             items = there[part.key["benchmark"]] if "benchmark" in part.key else there.total()
             here.append(row | {"n": n, "missing": items - n})
         rows += sorted(here, key=lambda row: row["rank"])
     if len({row["model"] for row in rows}) < 2:
         raise NotMeasurable("ranks: fewer than two models have scores; models are ranked against each other")
-    table = table_of(rows, score=pl.Float64, tie=pl.Int64)
+    table = table_of(rows, score=pl.Float64, tie=pl.Int64, **dict.fromkeys(_OF_TAGS if tags else (), pl.Float64))
     return Measured(table, tuple(uneven_items(table, around)))
 
 
 def _mean_ranks(
-    results: Results, around: list[str], tags: list[str], settings: Settings
-) -> dict[tuple[Any, ...], MeanRank]:
+    results: Results, around: list[str], tags: list[str]
+) -> dict[tuple[Any, ...], tuple[float | None, float | None]]:
     """By benchmark, protocol and model. Each value of the tags, or combination of them, is one column of ranks."""
-    by_model: dict[tuple[Any, ...], MeanRank] = {}
+    by_model: dict[tuple[Any, ...], tuple[float | None, float | None]] = {}
     for part in side_by_side(results, around, (*tags, "model")):
         values = list(dict.fromkeys(column[:-1] for column in part.columns))
         models = sorted({column[-1] for column in part.columns})
-        tables = [part.table([(*value, model) for model in models]) for value in values]
-        ranked = mean_rank_standings(tables, part.clusters, settings.level, settings.resamples, settings.seed)
-        by_model |= {(*part.key.values(), model): rank for model, rank in zip(models, ranked, strict=True)}
+        means = [column_means(part.table([(*value, model) for model in models])) for value in values]
+        ranked = zip(*map(plain, mean_ranks(np.stack(means))), strict=True)
+        by_model |= {(*part.key.values(), model): pair for model, pair in zip(models, ranked, strict=True)}
     return by_model
 
 
@@ -95,11 +98,6 @@ def spread_of_models(results: Results, settings: Settings) -> Measured:
 _ITEM = ("benchmark", "item", "cluster")
 
 
-def weighted_mean(scores: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """The mean of task scores, weighted or plain."""
-    return float(np.average(scores, weights=weights))
-
-
 @measure(
     "overall",
     "overall score: weighted and plain, with and without captioning, and by domain",
@@ -116,33 +114,38 @@ def overall(results: Results, settings: Settings) -> Measured:
     task = _task_column(results, str(settings.own["task"]))
     results, repeated = _each_once(results, task)
     domain = results.by_tags([settings.own["domain"]]) if settings.own["domain"] else []
-    around = results.keys()
-    keys = [key for key in around if key != "benchmark"]
+    score, series = pl.col("score"), results.keys()
+    keys = [key for key in series if key != "benchmark"]
     tags = dict.fromkeys(name for name in (task, *domain) if name != "benchmark")
-    scores = (
+    is_caption = pl.any_horizontal(pl.col("metric").cast(pl.String).str.starts_with(name) for name in CAPTION_METRICS)
+    items = (
         results.with_items("cluster", *tags)
         .group_by(*keys, *tags, *_ITEM)
-        .agg(pl.col("score").mean(), pl.col("metric").first(), UNREAD.sum().alias("unread"), pl.len().alias("asked"))
-        .sort(*_ITEM)
-        .collect(engine="streaming")
+        .agg(
+            score.mean(),
+            is_verdict(score).all().alias("score binary"),
+            is_caption.any().cast(pl.Int64).alias("captions"),
+            UNREAD.sum().alias("unread"),
+            pl.len().alias("asked"),
+        )
+        .with_columns(pl.concat_str(pl.col("benchmark", "cluster").cast(pl.String), separator="\0").alias("cluster"))
     )
-    if not scores.get_column("score").count():
+    tasks = _means_of_tasks(items, [*keys, task], settings.level)
+    if not len(tasks):
         raise NotMeasurable("overall: no answer has a score")
-    series = scores.select(keys).unique().sort(keys).with_row_index("series")
-    placed = scores.join(series, on=keys, nulls_equal=True)
-    parts = {"all tasks": list(_tasks(placed, task, len(series), settings))}
-    if any(part.captions for part in parts["all tasks"]):
-        whole = parts.pop("all tasks")
-        parts |= {"without captions": [part for part in whole if not part.captions], "with captions": whole}
-    for (name,), part in placed.sort(*domain).group_by(*domain, maintain_order=True) if domain else ():
-        parts["" if name is None else str(name)] = list(_tasks(part, task, len(series), settings))
-    rows = [
-        key | {"over": over} | scores_of
-        for index, key in enumerate(series.select(keys).to_dicts())
-        for over, tasks in parts.items()
-        if (scores_of := _overall(tasks, index, settings.level))
-    ]
-    return Measured(pl.DataFrame(rows, infer_schema_length=None), (*repeated, *_notes(rows)))
+    parts = [tasks.with_columns(over=pl.lit("all tasks"))]
+    if tasks.get_column("captions").sum():
+        bare = tasks.filter(captions=0).with_columns(over=pl.lit("without captions"))
+        parts = [bare, tasks.with_columns(over=pl.lit("with captions"))]
+    if domain:
+        by_domain = _means_of_tasks(items, [*keys, task, *domain], settings.level)
+        parts.append(by_domain.with_columns(pl.col(domain[0]).fill_null("").alias("over")).drop(domain))
+    table = over_tasks(pl.concat(parts), [*keys, "over"])
+    first = pl.col("over").replace_strict(_WHOLE, default=len(_WHOLE), return_dtype=pl.Int64)
+    return Measured(table.sort(*keys, first, "over"), (*repeated, *_notes(table)))
+
+
+_WHOLE = {name: place for place, name in enumerate(("all tasks", "without captions", "with captions"))}
 
 
 def _each_once(results: Results, task: str) -> tuple[Results, tuple[str, ...]]:
@@ -163,60 +166,35 @@ def _each_once(results: Results, task: str) -> tuple[Results, tuple[str, ...]]:
     return replace(results, scores=scores.drop("benchmark once", "item once")), (note,)
 
 
-class _Task(NamedTuple):
-    """The means of one task by series, their numbers of items, the means of resamples, unread answers."""
-
-    captions: bool
-    means: Floats
-    counts: Floats
-    replicates: Floats
-    unread: Floats
-    asked: Floats
+def _means_of_tasks(items: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
+    means = mean_columns(items, keys, ["score"], ("captions", "unread", "asked"), level=level)
+    return means.filter(pl.col("score_n") > 0)
 
 
-def _tasks(scores: pl.DataFrame, task: str, series: int, settings: Settings) -> Iterator[_Task]:
-    """The tasks in order; all series of a task share resamples."""
-    for index, (_, asked) in enumerate(scores.sort(task, maintain_order=True).group_by(task, maintain_order=True)):
-        part = asked.drop_nulls("score")
-        if part.is_empty():
-            continue
-        items = part.select(_ITEM).unique().sort(_ITEM).with_row_index("row")
-        rows = part.join(items, on=_ITEM).select("row", "series", "score")
-        table = np.full((len(items), series), np.nan)
-        table[rows.get_column("row").to_numpy(), rows.get_column("series").to_numpy()] = rows.get_column("score")
-        clusters = items.select(pl.concat_str("benchmark", "cluster", separator="\0").rank("dense")).to_series()
-        drawn = resampled_means(table, clusters.to_numpy(), settings.resamples, (settings.seed, index))
-        counts = (~np.isnan(table)).sum(axis=0).astype(float)
-        metrics = part.get_column("metric").unique().cast(pl.String)
-        is_caption = any(name.startswith(CAPTION_METRICS) for name in metrics)
-        sums = (np.bincount(asked["series"], asked[name], series).astype(float) for name in ("unread", "asked"))
-        yield _Task(is_caption, column_means(table), counts, drawn, *sums)
+def over_tasks(tasks: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The means over tasks. Tasks are independent, so the squares of the reaches of their intervals are added (Zou
+    and Donner); there is no interval where a task has one cluster.
+    """
+    n, score, columns = pl.col("score_n"), pl.col("score"), []
+    known = pl.col("score_low").is_not_null().all() & (pl.col("score_clusters").min() > 1)
+    for name, share in (("weighted", n / n.sum()), ("plain", 1 / pl.len())):
+        mean = (share * score).sum()
+        below, above = (((share * (score - pl.col(end))) ** 2).sum().sqrt() for end in ("score_low", "score_high"))
+        columns += [
+            mean.alias(name),
+            pl.when(known).then(mean - below).alias(f"{name}_low"),
+            pl.when(known).then(mean + above).alias(f"{name}_high"),
+        ]
+    unread = (pl.col("unread").sum() / pl.col("asked").sum()).alias("unread")
+    counts = pl.len().cast(pl.Int64).alias("tasks"), n.sum().alias("n")
+    return tasks.group_by(keys).agg(*columns, unread, *counts)
 
 
-def _overall(tasks: Sequence[_Task], series: int, level: float) -> dict[str, Any] | None:
-    """The overall scores of one series over its tasks. There is no interval where a task has one cluster."""
-    mine = [task for task in tasks if task.counts[series]]
-    if not mine:
-        return None
-    values, counts = [float(task.means[series]) for task in mine], [float(task.counts[series]) for task in mine]
-    drawn = np.array([task.replicates[:, series] for task in mine])
-    row: dict[str, Any] = {}
-    for name, weights in (("weighted", counts), ("plain", None)):
-        low, high = percentiles(np.average(drawn, axis=0, weights=weights), level)
-        row |= {name: weighted_mean(values, weights), f"{name}_low": low, f"{name}_high": high}
-    unread = sum(task.unread[series] for task in mine) / sum(task.asked[series] for task in mine)
-    return row | {"unread": float(unread), "tasks": len(mine), "n": int(sum(counts))}
-
-
-def _notes(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    most: dict[str, int] = {}
-    for row in rows:
-        most[row["over"]] = max(row["tasks"], most.get(row["over"], 0))
-    fewer = sum(row["tasks"] < most[row["over"]] for row in rows)
-    bare = sum(row["weighted_low"] is None for row in rows)
-    uneven = f"{counted(fewer, 'row')} over fewer tasks than others: these are other overall scores"
-    wide = f"{counted(bare, 'row')} without an interval: a task rests on one cluster"
-    return (*((uneven,) if fewer else ()), *((wide,) if bare else ()))
+def _notes(table: pl.DataFrame) -> Iterator[str]:
+    if fewer := len(table.filter(pl.col("tasks") < pl.col("tasks").max().over("over"))):
+        yield f"{counted(fewer, 'row')} over fewer tasks than others: these are other overall scores"
+    if bare := table.get_column("weighted_low").null_count():
+        yield f"{counted(bare, 'row')} without an interval: a task rests on one cluster"
 
 
 def _task_column(results: Results, named: str) -> str:

@@ -1,24 +1,35 @@
-"""Replies: their length, sentences that describe or analyse, and how faithfully a screenshot's text is copied."""
+"""Replies: their length and format, sentences that describe or analyse, and how faithfully a screenshot's text is
+copied.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from eyetest.errors import counted
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
-from eyetest.measures.linked import ALL_MODELS
-from eyetest.measures.results import SENTENCE_KINDS, measure, split, table_of
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, mean, resampled
+from eyetest.measures.results import ALL_MODELS, SENTENCE_KINDS, measure, split, table_of
+from eyetest.measures.stats.intervals import IntervalEstimate, mean
 from eyetest.measures.stats.ranking import pearson
 from eyetest.measures.tables import mean_columns
+from eyetest.records import GIVEN
 
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]{0,3}\s+|\n+|(?<=[。！？])")
 _SAYS = re.compile(r"\w")
 _LENGTHS = ("words", "sentences", "characters")
 _LABELLED = (*SENTENCE_KINDS, "share")
+_IS_CHOSEN = pl.col("reading") == "chosen"
+_MARKED = pl.when(
+    (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
+    pl.col("method") == "generate",
+    pl.col("outcome").cast(pl.String).is_in(["answered", "truncated"]),
+    pl.col("reading") != "text",
+    ~_IS_CHOSEN | pl.col("marked").is_not_null(),
+).then((_IS_CHOSEN & pl.col("marked")).fill_null(value=False).cast(pl.Float64))
+"""Whether an answer to a choice item carries an option mark; null where it does not count."""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -28,41 +39,46 @@ def split_sentences(text: str) -> list[str]:
 
 @measure(
     "length",
-    "length of replies in words, sentences and characters; sentences that describe or analyse, if labelled",
+    "length of replies in words, sentences and characters; the share that carry an option mark; labelled sentences",
     pools=True,
 )
 def length(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value: means over items; ``n`` counts items with a reply in words. With labels
+    """One row a series and tag value: means over items; ``n`` counts items with a reply in words, ``format_hits`` is
+    the share of answers to ``choice_n`` items with options that carry an option mark. With labels
     (``eyetest score RUN --sentences MODEL``) mean counts of each kind; ``share``: analytical among both.
     """
     keys, asked, text = results.keys(settings.by), ("benchmark", "request"), pl.col("text")
     both = pl.col("descriptive") + pl.col("analytical")
-    scored = results.with_items("cluster", by=settings.by).filter(pl.col("outcome").cast(pl.String) != "failed")
-    rows = scored.select(*dict.fromkeys((*keys, *asked, "item", "cluster"))).with_columns(
-        pl.col(asked).cast(pl.String)
-    )
+    scored = results.with_items("cluster", "options", by=settings.by)
+    rows = scored.filter(pl.col("outcome").cast(pl.String) != "failed").with_columns(_MARKED.alias("format_hits"))
+    rows = rows.select(*dict.fromkeys((*keys, *asked, "item", "cluster", "format_hits")))
     labels = [kind for kind in SENTENCE_KINDS if kind not in results.replies.collect_schema()]
     replies = results.replies.with_columns(pl.lit(None, pl.Int64).alias(kind) for kind in labels)
-    words = (
-        rows.join(replies, on=asked, how="inner")
-        .filter(text.str.len_chars() > 0)
-        .with_columns(
+    words = rows.with_columns(pl.col(asked).cast(pl.String)).join(
+        replies.filter(text.str.len_chars() > 0).with_columns(
             text.str.count_matches(r"\S+").cast(pl.Float64).alias("words"),
             text.map_elements(lambda words: float(len(split_sentences(words))), pl.Float64).alias("sentences"),
             text.str.len_chars().cast(pl.Float64).alias("characters"),
             pl.col(SENTENCE_KINDS).cast(pl.Float64),
             pl.when(both > 0).then(pl.col("analytical") / both).alias("share"),
-        )
+        ),
+        on=asked,
+        how="left",
     )
-    of_item = words.group_by(*keys, "item", "cluster").agg(pl.col(_LENGTHS + _LABELLED).mean())
-    table = mean_columns(of_item, keys, _LENGTHS + _LABELLED, signed=_LENGTHS + _LABELLED, level=settings.level)
-    if table.is_empty():
+    values = (*_LENGTHS, "format_hits", *_LABELLED)
+    of_item = words.group_by(*keys, "item", "cluster").agg(pl.col(values).mean())
+    of_item = of_item.with_columns(pl.lit(value=True).alias("format_hits binary"))
+    table = mean_columns(of_item, keys, values, signed=_LENGTHS + _LABELLED, level=settings.level)
+    counts = {"words_n": "n", "format_hits_n": "choice_n", "analytical_n": "labelled"}
+    known = {count for count in counts if table.get_column(count).sum()}
+    if not known:
         raise NotMeasurable("length: no answer is there in words")
-    counts = {"words_n": "n", "analytical_n": "labelled"}
-    shown = _LENGTHS + (_LABELLED if table.get_column("analytical_n").sum() else ())
+    shown = [*_LENGTHS, *(["format_hits"] if "format_hits_n" in known else [])]
+    shown += _LABELLED if "analytical_n" in known else ()
     bounded = [f"{value}{end}" for value in shown for end in ("", "_low", "_high")]
-    kept = [count for count in counts if count.removesuffix("_n") in shown]
-    silent = results.scores.select(pl.len()).collect().item() - words.select(pl.len()).collect().item()
+    kept = [count for count in counts if count == "words_n" or count in known]
+    silent = words.select(pl.col("words").is_null().sum()).collect().item()
+    silent += results.scores.select(pl.len()).collect().item() - rows.select(pl.len()).collect().item()
     notes = (f"{counted(silent, 'answer')} without words left out",) if silent else ()
     return Measured(table.select(*keys, *bounded, *kept).rename({name: counts[name] for name in kept}), notes)
 
@@ -109,37 +125,23 @@ def _transcripts(results: Results) -> tuple[pl.DataFrame, str]:
 def _transcript_rows(key: dict[str, Any], rows: pl.DataFrame, settings: Settings) -> Iterator[dict[str, Any]]:
     models = [part for _, part in split(rows, ["model"])]
     for part in models:
-        yield key | {"model": part["model"][0], "over": "items"} | _row(part, settings)
+        about = key | {"model": part["model"][0], "over": "items"} | _means_of(part, settings.level)
+        yield about | _correlation(part["copied"], part["score"], settings.level)
     if len(models) < 2:
         return
     copied, scores = ([float(part[name].to_numpy().mean()) for part in models] for name in ("copied", "score"))
-    value, low, high, n, _ = pearson(copied, scores, settings.level)
     about = key | {"model": ALL_MODELS, "over": "models"} | _means_of(rows, settings.level)
-    yield about | IntervalEstimate(value, low, high).named("correlation") | {"n": n}
+    yield about | _correlation(copied, scores, settings.level)
 
 
-def _row(rows: pl.DataFrame, settings: Settings) -> dict[str, Any]:
-    """Means and the correlation over items of one model."""
-    copied, scores = (rows[name].to_numpy() - rows[name].to_numpy().mean() for name in ("copied", "score"))
-    together = _correlated(copied, scores, rows["cluster"].to_numpy(), settings)
-    return _means_of(rows, settings.level) | together.named("correlation") | {"n": len(rows)}
+def _correlation(copied: ArrayLike, scores: ArrayLike, level: float) -> dict[str, Any]:
+    value, low, high, n, _ = pearson(copied, scores, level)
+    return IntervalEstimate(value, low, high).named("correlation") | {"n": n}
 
 
 def _means_of(rows: pl.DataFrame, level: float) -> dict[str, Any]:
     copied, score = (mean(rows[name].to_numpy(), rows["cluster"].to_numpy(), level) for name in ("copied", "score"))
     return copied.named("accuracy") | score.named("score")
-
-
-def _correlated(x: Floats, y: Floats, clusters: Any, settings: Settings) -> IntervalEstimate:
-    """Pearson's r over items; the interval resamples whole clusters."""
-
-    def r(sums: Floats) -> Floats:
-        n, a, b, aa, bb, ab = sums.T
-        spread = (aa - a * a / n) * (bb - b * b / n)
-        return np.where(spread > 1e-12, (ab - a * b / n) / np.sqrt(np.clip(spread, 1e-30, None)), np.nan)[:, None]
-
-    products = np.column_stack((np.ones_like(x), x, y, x * x, y * y, x * y))
-    return resampled(products, r, settings.resampling(clusters))[0]
 
 
 _SPENT = ("calls", "seconds", "tokens")

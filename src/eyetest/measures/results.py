@@ -20,6 +20,7 @@ TESTS = ("template", "order", "letters", "sample")  # tests of the same question
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
 _WHOLE_NUMBERS = ("template", "order", "sample")
 TAG = "tag."  # columns of the item table that hold tags begin so
+ALL_MODELS = "all models"  # the name of the row over all of them
 MODEL = "model."  # a property of models begins so where a tag may stand
 MEMBER = "member"  # the column of scores that names the model where ``model`` names its group
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -74,8 +75,6 @@ class Results:
     """Replies: a row per benchmark and request, read only by measures of words and of likelihoods."""
     exchanged: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EXCHANGED_TYPES))
     """Replies in words to originals and twins, scored by each other's golds: read only by measures of twins."""
-    ungrouped: pl.LazyFrame | None = None
-    """The scores by model, where ``scores`` are those of groups."""
 
     def values(self, tag: str) -> pl.Series:
         """The values of a tag, one for each item that has it, or several where it is a list."""
@@ -130,7 +129,7 @@ class Results:
         model = pl.col("model").cast(pl.String)
         scores = self.scores.filter(model.is_in(list(groups)))
         named = scores.with_columns(model.alias(MEMBER), model.replace_strict(groups, return_dtype=pl.String))
-        return replace(self, scores=named, ungrouped=self.scores)
+        return replace(self, scores=named)
 
     @property
     def members(self) -> list[str]:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from eyetest.measures.results import PROTOCOL, TAG, Results, split
 from eyetest.measures.stats.intervals import ClusteredMeans, Floats, bounds
-from eyetest.measures.stats.paired import WITHOUT_SPREAD, Paired, holm, is_verdict, paired, with_imaginary_items
-from eyetest.records import Condition
+from eyetest.measures.stats.paired import Paired, holm, is_verdict, paired
+from eyetest.records import BLIND_MODALITIES, Condition
 
 Protocol = tuple[str, ...]  # one value for each axis of `PROTOCOL`
 _USUAL = Condition()
+_NEARLY_ALL = 0.9  # a modality with fewer answered items than this share of another's is no rival to it
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,6 @@ def paired_columns(rows: pl.DataFrame, first: str, second: str, level: float) ->
     return paired(a, b, clusters, level)
 
 
-def compared(rows: pl.DataFrame, first: str, second: str, level: float) -> Paired:
-    """The same of shares of right answers, whose differences are mostly 0."""
-    pair = with_imaginary_items(paired_columns(rows, first, second, level), level)
-    level_within_rounding = pair.difference is not None and abs(pair.difference) < WITHOUT_SPREAD
-    return pair._replace(difference=0.0) if level_within_rounding else pair
-
-
 def _in_cluster(value: str, known: Container[str]) -> Iterator[pl.Expr]:
     column, binary = pl.col(value), f"{value} binary"
     yield column.sum().cast(pl.Float64).alias(f"{value} s")
@@ -182,3 +176,21 @@ def with_adjusted(table: pl.DataFrame, families: Sequence[str], p: str = "p") ->
             adjusted[row] = value
     after = table.columns.index(p) + 1
     return table.clone().insert_column(after, pl.Series(ADJUSTED, adjusted, pl.Float64))
+
+
+def strictest(columns: Mapping[str, Floats]) -> str:
+    """The modality with the most right answers on the items that all have; nan where one is missing."""
+    counts = {modality: np.count_nonzero(~np.isnan(column)) for modality, column in columns.items()}
+    most = max(counts.values())
+    rivals = sorted((modality for modality, n in counts.items() if n >= _NEARLY_ALL * most), key=way_rank)
+    table = np.column_stack([columns[modality] for modality in rivals])
+    shared = table[~np.isnan(table).any(axis=1)]
+    if not len(shared):
+        return max(rivals, key=lambda modality: counts[modality])
+    return rivals[int(np.argmax(shared.mean(axis=0)))]
+
+
+def way_rank(way: str) -> tuple[int, str]:
+    """The order of ways of asking without the image."""
+    modality = way.partition(" ")[0]
+    return (BLIND_MODALITIES.index(modality) if modality in BLIND_MODALITIES else len(BLIND_MODALITIES)), way

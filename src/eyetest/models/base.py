@@ -107,7 +107,7 @@ class Backend(msgspec.Struct, frozen=True):
     summary: str
     make: Callable[[str, ModelEntry, Surroundings], Model]
     """The model of a name and an entry, whose spec starts with this backend's name."""
-    hosted: bool = False  # whether it is a large network in this process: a cluster holds few copies, on its GPUs
+    hosted: bool = False  # whether it is a large network in this process, which no cluster loads
 
 
 def target_of(spec: str) -> str:

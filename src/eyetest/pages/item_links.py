@@ -66,11 +66,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """With a stage: its verdict. Without: the last verdict. Also one of `VERDICTS_TOGETHER`."""
     stage: str = ""
     answers: tuple[AnswerFilter, ...] = ()
-    blind_right: str = ""
-    """A model that answers correctly without the image."""
     difficulty: Span | None = None
-    gain: Span | None = None
-    disagreement: Span | None = None
     doubt: Span | None = None
     """Evidence of models' votes against the gold: the log likelihood ratio of the measure ``wrong-golds``."""
     options: Span | None = None
@@ -81,8 +77,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A column; with ``-`` before it, descending."""
 
 
-_WORDS = ("text", "gold", "verdict", "stage", "sort", "blind-right", "benchmark")
-SPANS = ("difficulty", "gain", "disagreement", "doubt", "options")
+_WORDS = ("text", "gold", "verdict", "stage", "sort", "benchmark")
+SPANS = ("difficulty", "doubt", "options")
 _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "finding": ("findings", str),
     "answer": ("answers", AnswerFilter.parse),
@@ -123,10 +119,10 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
             fields[name] = (*fields.get(name, ()), read(value))
         elif key not in _WORDS and key not in SPANS:
             raise InputError(f"no filter {short(key)}; {nearest(key, KEYS)}")
-        elif (name := key.replace("-", "_")) in fields:
+        elif key in fields:
             raise InputError(f"{key}: given twice, {short(value)} the second time")
         else:
-            fields[name] = read_span(key, value) if key in SPANS else value
+            fields[key] = read_span(key, value) if key in SPANS else value
     return Query(**fields)
 
 
@@ -146,7 +142,7 @@ def read_span(key: str, text: str) -> Span:
 
 def write_query(query: Query) -> str:
     """The query as part of an address, in a fixed order; empty for all items."""
-    pairs = [(key, getattr(query, key.replace("-", "_"))) for key in _WORDS if key != "sort"]
+    pairs = [(key, getattr(query, key)) for key in _WORDS if key != "sort"]
     pairs += [(_TAG + name, value) for name, value in query.tags]
     pairs += [(key, str(value)) for key, (name, _) in _LISTS.items() for value in getattr(query, name)]
     pairs += [(key, _written(span)) for key in SPANS if (span := getattr(query, key)) is not None]

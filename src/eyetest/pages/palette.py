@@ -3,20 +3,15 @@
 from typing import Any
 
 INK, SOFT, LINE, PAPER = "#1f2328", "#5c636b", "#e2e2dc", "#ffffff"
-ON_STRONG, ON_BRIGHT = "#fefefe", "#22262b"
-"""Text on strong colours (dark in light mode, light in dark mode); text on colours that are bright in both."""
 SIGHTED, BLIND, BASE, QUIET = "#2c5f8a", "#d07a1f", "#7a5aa6", "#a9afb5"
 CATEGORIES = (SIGHTED, BLIND, "#2a8f7a", "#b0457f", "#8a7a10", "#57a5d4")  # up to six; they differ in shape as well
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
-STEPS = ("#b35806", "#dd8f46", "#f2c393", "#f1efe9", "#cbdbe8", "#8fb3d1", "#4d86b3", "#1f4e79")
-"""From −1 to 1 in quarters: the signs have different hues, and paler is nearer to 0."""
 VERDICTS = {"keep": "#c9cfd4", "fix": "#57a5d4", "review": "#e0a832", "drop": "#b3402e"}
 
 _DARK = {
     INK: "#e4e6e8",
     SOFT: "#a0a7af",
     LINE: "#333940",
-    ON_STRONG: "#14171b",
     SIGHTED: "#86b4de",
     BLIND: "#eba45a",
     BASE: "#b79be0",
@@ -25,12 +20,10 @@ _DARK = {
     "#b0457f": "#e08bb8",
     "#8a7a10": "#d3c04d",
     "#57a5d4": "#5fb0e0",
-    **dict(zip(STEPS, ("#f0a35e", "#b87432", "#6b4a2b", "#2a2f35", "#2c4254", "#3d6486", "#5c93c2", "#93c3ec"),
-               strict=True)),
     VERDICTS["keep"]: "#4a525a",
     VERDICTS["review"]: "#d9a83e",
     VERDICTS["drop"]: "#e2705f",
-}  # fmt: skip
+}
 
 
 def dark_rules() -> str:
@@ -48,7 +41,7 @@ def config() -> dict[str, Any]:
     soft = {"labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE}
     bare = {"grid": False, "domain": False, "ticks": False, "labelColor": INK, "labelPadding": 8, "title": None}
     legend = {"orient": "top", "title": None, "labelColor": INK, "titleColor": SOFT, "symbolOpacity": 1}
-    strokes = {"symbolStrokeWidth": 0, "gradientStrokeWidth": 0, "gradientStrokeColor": LINE}
+    strokes = {"symbolStrokeWidth": 0}
     return {
         "background": PAPER,
         "font": "Liberation Sans, Arial, Helvetica, sans-serif",

@@ -36,11 +36,6 @@ def bounded(*names: str) -> list[str]:
     return [f"{name}{end}" for name in names for end in _ENDS]
 
 
-def rebounded(old: str, new: str) -> list[pl.Expr]:
-    """An estimate and both ends of its interval under another name."""
-    return [pl.col(f"{old}{end}").alias(f"{new}{end}") for end in _ENDS]
-
-
 def benchmark_of(table: pl.DataFrame) -> list[str]:
     """The column that distinguishes benchmarks, if there are several."""
     return ["benchmark"] if "benchmark" in table.columns else []
@@ -146,14 +141,6 @@ def styled(
     }
 
 
-def grouped(frame: pl.DataFrame, value: str, x: Across, y: alt.Y, way: str, names: Sequence[str]) -> alt.LayerChart:
-    """In each row a dot on its interval for every name of the column ``way``; ``y`` needs a ``paddingInner``."""
-    apart = alt.YOffset(f"{way}:N", sort=list(names))
-    dots = intervals(chart_of(frame), value, x, y=y, yOffset=apart, **styled(way, names))
-    drawn: alt.LayerChart = dots.properties(width=WIDTH, height=alt.Step(10, **{"for": "offset"}))
-    return drawn
-
-
 def dumbbells(frame: pl.DataFrame, ends: tuple[str, str], colours: Mapping[str, str], y: alt.Y) -> alt.LayerChart:
     """A bar between two columns for each row, and dots on it: columns, each with its colour."""
     x, names = across("accuracy"), list(colours)
@@ -190,10 +177,10 @@ def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     return chart
 
 
-def dashed(at: float = 0.0, axis: str = "x") -> alt.Chart:
+def dashed(at: float = 0.0) -> alt.Chart:
     """A line at no difference or at chance."""
     rule = chart_of([{"at": at}]).mark_rule(color=palette.SOFT, strokeDash=[3, 3])
-    drawn: alt.Chart = rule.encode((alt.X if axis == "x" else alt.Y)("at", type="quantitative"))
+    drawn: alt.Chart = rule.encode(alt.X("at", type="quantitative"))
     return drawn
 
 

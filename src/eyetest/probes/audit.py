@@ -7,7 +7,7 @@ import msgspec
 
 from eyetest.measures.stats.paired import holm
 from eyetest.probes import PROBES, Probe
-from eyetest.probes.subject import Subject
+from eyetest.probes.subject import LEVEL, Subject
 from eyetest.records import NO_IMAGES, Finding, Severity, Verdict, VerdictKind
 
 ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}  # the gravest first
@@ -87,10 +87,10 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
         benchmark=manifest.name,
         fingerprint=manifest.fingerprint,
         items=len(subject.items),
-        level=subject.thresholds.level,
+        level=LEVEL,
         seed=subject.seed,
         probes=tuple(probe.name for probe in probes),
-        findings=tuple(sorted(hold(findings, subject.thresholds.level), key=gravest_first)),
+        findings=tuple(sorted(hold(findings, LEVEL), key=gravest_first)),
         item_scores=subject.item_scores,
         left_out=tuple(name for name in PROBES if PROBES[name] not in probes),
     )

@@ -3,28 +3,33 @@ pairs of images that are aligned and compared (`images.likeness`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import islice
+from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
 from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.images import ImageFacts, image_facts, in_parallel, overlaid_likeness, promising_pairs
+from eyetest.probes.images import (
+    ALIKE,
+    MOST_PAIRS,
+    image_facts,
+    in_parallel,
+    overlaid_likeness,
+    promising_pairs,
+)
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
-from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
+from eyetest.records import PLACEHOLDER, Finding, Item
 from eyetest.text import folded
 
 Key = tuple[object, ...]
 _ROUND = 64
-_MOST_NAMED = 3
 
 
 @probe("duplicate-items", "Is anything asked twice?")
 def _duplicate_items(subject: Subject) -> Iterator[Finding]:
-    """Exact repeats, repeats with another gold, and repeats across splits or benchmarks."""
+    """Exact repeats, and repeats with another gold."""
     items = [item for item in subject.items if has_its_images(item)]  # else words alone do not decide
     if not items:
         yield no_images(_duplicate_items.name, "repeated questions were not looked for, since images may differ")
@@ -42,13 +47,6 @@ def _duplicate_items(subject: Subject) -> Iterator[Finding]:
                    lambda item, group: f"repeats {group[0].id}" if item is not group[0] else "",
                    f"{extra} of another item, in {counted(len(equal), 'group')}", verdict="drop",
                    detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
-    parted = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
-    yield from _on_groups("questions-across-splits", parted,
-                   lambda item, group: f"in split {item.tags.get('split')}, also as {_others(item, group)}",
-                   f"{counted(len(parted), 'question')} in more than one split",
-                   detail="A model may have been tuned on them.")  # fmt: skip
-    if subject.against:
-        yield from _in_other(items, subject.against)
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
@@ -73,16 +71,12 @@ def item_key(item: Item, question: Key = ()) -> Key:
     )
 
 
-def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
+    """Items with a key in common, except intended variations of one question."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
-    return groups
-
-
-def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
-    """Items with a key in common, except intended variations of one question."""
-    return [group for group in _by_key(items, key).values() if len({item.group or item.id for item in group}) > 1]
+    return [group for group in groups.values() if len({item.group or item.id for item in group}) > 1]
 
 
 def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
@@ -111,19 +105,6 @@ def _others(item: Item, group: list[Item]) -> str:
     return listed(other.id for other in group if other is not item)
 
 
-def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
-    known = _by_key(other.items, question_key)
-    evidence = {
-        item.id: f"is {listed(o.id for o in known[key])} of {other.benchmark.manifest.name}"
-        for item in items
-        if (key := question_key(item)) in known
-    }
-    if evidence:
-        title = f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}"
-        yield _finding("questions-also-in-other", evidence, severity="bad", title=title, numbers={},
-                       detail="Same question, options and images.")  # fmt: skip
-
-
 def _gold(item: Item) -> str:
     return "; ".join(choice.text for choice in item.choices if choice.correct) or "; ".join(item.references)
 
@@ -143,72 +124,25 @@ def _finding(
 
 @probe("duplicate-images", "Do items show the same image, or a copy of it?")
 def duplicate_images(subject: Subject) -> Iterator[Finding]:
-    """Identical and near-identical images, within the benchmark, across its splits and with another one."""
-    gallery = _Gallery(subject)
-    if not gallery.own:
+    """Identical and near-identical images, within the benchmark and across its splits."""
+    own = _shown_by(subject)
+    if not own:
         yield no_images(duplicate_images.name, "copies of images were not looked for")
         return
-    copies = find_copies(gallery)
-    yield from _identical(gallery)
-    yield _near_identical(gallery, copies)
-    yield from repeats_on_copies(subject.items, copies.groups)
-    yield from _images_across_splits(gallery, copies)
-    if subject.against:
-        yield _images_in_other(gallery, copies, subject.against.benchmark.manifest.name)
+    copies = find_copies(subject)
+    grouped = {image for group in copies.groups for image in group}
+    families = [*copies.groups, *([image] for image in own if image not in grouped)]
+    shown = {item: number for number, item in enumerate(item.id for item in subject.items)}
 
-
-class _Gallery:
-    """The images of a benchmark and of the one it is compared with, and the items that show them."""
-
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-        self.own = _shown_by(subject)
-        self.other = _shown_by(subject.against) if subject.against else {}
-        self.order = {item.id: number for number, item in enumerate(subject.items)}
-        self.splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
-        self._stored: dict[str, tuple[ImageStore, ImageRef]] = {}
-        for side in self._sides():
-            self._stored |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_images(side.items).items()}
-
-    @cached_property
-    def facts(self) -> dict[str, ImageFacts]:
-        """The facts of every image, all of which are opened."""
-        facts: dict[str, ImageFacts] = {}
-        for side in self._sides():
-            facts |= image_facts(side)
-        return facts
-
-    def _sides(self) -> list[Subject]:
-        return [side for side in (self.subject.against, self.subject) if side]
-
-    def likeness(self, one: str, other: str) -> float | None:
-        """Similarity of two images where they differ most; none where their thumbnails or files rule it out."""
-        return overlaid_likeness(self._bytes(one), self._bytes(other))
-
-    def _bytes(self, sha256: str) -> Callable[[], bytes]:
-        store, image = self._stored[sha256]
-        return lambda: store.read(image)
-
-    def items(self, images: Iterable[str]) -> tuple[str, ...]:
+    def items_of(images: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these images, in order."""
-        ids = {item for image in images for item in self.own.get(image, ())}
-        return tuple(sorted(ids, key=self.order.__getitem__))
+        return tuple(sorted({item for image in images for item in own.get(image, ())}, key=shown.__getitem__))
 
-    def finding(
-        self, kind: str, groups: Sequence[Sequence[str]], evidence: dict[str, str], title: str, **rest: Any
-    ) -> Finding:
-        """A finding on items that show the same, suspect by default; ``none`` is its title without groups."""
-        none = rest.pop("none", "")
-        fields = {"severity": "suspect" if groups else "sound", "numbers": {"groups": len(groups)}} | rest
-        return Finding(
-            probe=duplicate_images.name,
-            kind=kind,
-            title=f"{len(groups):,} images {title} ({len(evidence):,} items)" if groups else none,
-            items=tuple(sorted(evidence, key=self.order.__getitem__)),
-            groups=tuple(map(tuple, groups)),
-            evidence=evidence,
-            **fields,
-        )
+    yield from _identical(own)
+    near = [(items, group) for group in copies.groups if len(items := items_of(group)) > 1]
+    yield _near_identical(near, copies, len(own))
+    yield from repeats_on_copies(subject.items, copies.groups)
+    yield from _images_across_splits(subject, map(items_of, families), copies)
 
 
 def _shown_by(subject: Subject) -> dict[str, list[str]]:
@@ -223,144 +157,101 @@ class Copies(NamedTuple):
     """Groups of images that show the same, and how they were found."""
 
     groups: list[list[str]]  # every image that has a copy in other bytes, with its copies
-    scores: dict[frozenset[str], float]
+    best: dict[str, float]  # the agreement of each with its likest copy
     compared: int
     left_out: int  # promising pairs that were not compared, because there were too many
 
     @property
     def limit(self) -> str:
         """How many pairs the limit left out, for the end of a detail; empty where it left out none."""
-        words = " {:,} more pairs looked alike and were not compared, which images.most_pairs allows for; the {:,} "
-        return (words + "likeliest were.").format(self.left_out, self.compared) if self.left_out else ""
+        words = f" {self.left_out:,} more pairs looked alike; only the {self.compared:,} likeliest were compared."
+        return words if self.left_out else ""
 
 
-def find_copies(gallery: _Gallery) -> Copies:
+def find_copies(subject: Subject) -> Copies:
     """All groups of images that differ in bytes but show the same."""
-    limits = gallery.subject.thresholds.images
-    comparable = {sha256: facts for sha256, facts in gallery.facts.items() if facts.comparable}
-    sets = DisjointSets[str]()
-    scores: dict[frozenset[str], float] = {}
+    comparable = {sha256: facts for sha256, facts in image_facts(subject).items() if facts.comparable}
+    images = distinct_images(subject.items)
+    read = {sha256: partial(subject.benchmark.images.read, image) for sha256, image in images.items()}
+    sets, best = DisjointSets[str](), dict[str, float]()
     by_pixels: dict[bytes, str] = {}
     for sha256, facts in comparable.items():
         twin = by_pixels.setdefault(facts.pixels, sha256)
         if twin != sha256:
             sets.join(twin, sha256)
-            scores[frozenset((twin, sha256))] = 1.0
+            best |= {twin: 1.0, sha256: 1.0}
     names = list(by_pixels.values())
-    promising = promising_pairs(
-        [thumbnail for name in names if (thumbnail := comparable[name].thumbnail) is not None],
-        limits.neighbours,
-        limits.overlay_rest,
-        lambda share: gallery.subject.progress("finding similar images", share),
-    )
-    compared = 0
-    chosen = promising[: limits.most_pairs].tolist()
+    thumbnails = [thumbnail for name in names if (thumbnail := comparable[name].thumbnail) is not None]
+    promising = promising_pairs(thumbnails, lambda share: subject.progress("finding similar images", share))
+    compared, chosen = 0, promising[:MOST_PAIRS].tolist()
     for start in range(0, len(chosen), _ROUND):
         pairs = [(names[i], names[j]) for i, j in chosen[start : start + _ROUND]]
         pairs = [pair for pair in pairs if sets.root(pair[0]) != sets.root(pair[1])]
-        likenesses = in_parallel(lambda pair: gallery.likeness(*pair), pairs)
+        likenesses = in_parallel(lambda pair: overlaid_likeness(read[pair[0]], read[pair[1]]), pairs)
         compared += len(pairs)
         for pair, score in zip(pairs, likenesses, strict=True):
-            if score is not None and score >= limits.alike:
+            if score >= ALIKE:
                 sets.join(*pair)
-                scores[frozenset(pair)] = score
-        gallery.subject.progress("comparing images", (start + len(pairs)) / len(chosen))
-    return Copies(sets.groups(comparable), scores, compared, len(promising) - len(chosen))
+                best |= {image: max(score, best.get(image, 0.0)) for image in pair}
+        subject.progress("comparing images", (start + len(pairs)) / len(chosen))
+    return Copies(sets.groups(comparable), best, compared, len(promising) - len(chosen))
 
 
-def _identical(gallery: _Gallery) -> Iterator[Finding]:
-    groups = [tuple(items) for items in gallery.own.values() if len(items) > 1]
-    if groups:
-        evidence = {
-            item: f"same image as {_named(group, item, len(group) - 1)}" for group in groups for item in group
-        }
-        detail = (
-            "Equal bytes. Several questions on one image are normal; they are not independent of each other, so "
-            "resample images rather than items, and never let one image lie on both sides of a split."
-        )
-        numbers = {"images": len(gallery.own), "groups": len(groups), "items": len(evidence)}
-        what = {"severity": "note", "verdict": "keep", "detail": detail, "numbers": numbers}
-        yield gallery.finding("identical-images", groups, evidence, "are shown by more than one item", **what)
+def _shared(kind: str, found: Mapping[tuple[str, ...], str], title: str, none: str, **rest: Any) -> Finding:
+    """A finding on groups of items that show the same, each with its evidence; ``none``: its title without any."""
+    evidence = {item: text for group, text in found.items() for item in group}
+    fields = {"severity": "suspect" if found else "sound", "numbers": {"groups": len(found)}} | rest
+    title = f"{len(found):,} images {title} ({len(evidence):,} items)" if found else none
+    return Finding(
+        probe=duplicate_images.name, kind=kind, title=title, items=tuple(evidence), groups=tuple(found),
+        evidence=evidence, **fields,
+    )  # fmt: skip
 
 
-def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
-    copied = [[image for image in group if image in gallery.own] for group in copies.groups]
-    copied = [group for group in copied if len(group) > 1 and len(gallery.items(group)) > 1]
-    groups = [gallery.items(group) for group in copied]
-    best: dict[str, float] = {}
-    for pair, score in copies.scores.items():
-        best |= {image: max(score, best.get(image, 0.0)) for image in pair}
-    evidence: dict[str, str] = {}
-    for group, items in zip(copied, groups, strict=True):
-        for image in group:
-            agreement = f"worst spot agrees to {best.get(image, 1.0):.2f}"
-            for item in gallery.own[image]:
-                evidence[item] = f"a copy of the image of {_named(items, item, len(items) - 1)}; {agreement}"
-    detail = (
-        "Images that look alike were laid over each other and compared in small windows; only pairs that agree "
-        "everywhere are listed. A change smaller than a letter can be missed."
-    )
-    none = f"None of the {len(gallery.own):,} images is a copy of another"
-    numbers = {"groups": len(groups), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out}
-    what = {"none": none, "detail": detail + copies.limit, "numbers": numbers}
-    return gallery.finding(
-        "near-identical-images", groups, evidence, "come back re-encoded, resized or cropped", **what
-    )
+def _identical(own: Mapping[str, list[str]]) -> Iterator[Finding]:
+    found = {tuple(items): f"one image, shown by {listed(items)}" for items in own.values() if len(items) > 1}
+    if found:
+        yield _shared(
+            "identical-images", found, "are shown by more than one item", "", severity="note", verdict="keep",
+            numbers={"images": len(own), "groups": len(found), "items": len({*chain(*found)})},
+            detail="Equal bytes. Several questions on one image are normal; they depend on each other, so resample "
+            "images rather than items, and never let one image lie on both sides of a split.",
+        )  # fmt: skip
 
 
-def _families(gallery: _Gallery, copies: Copies) -> list[list[str]]:
-    grouped = {image for group in copies.groups for image in group}
-    return [*copies.groups, *([image] for image in gallery.own if image not in grouped)]
-
-
-def _images_across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding]:
-    if len(set(gallery.splits.values())) < 2:
-        return
-    groups: list[tuple[str, ...]] = []
-    evidence: dict[str, str] = {}
-    for family in _families(gallery, copies):
-        group = tuple(item for item in gallery.items(family) if item in gallery.splits)
-        splits = {gallery.splits[item] for item in group}
-        if len(splits) > 1:
-            groups.append(group)
-            for split in splits:
-                others = [item for item in group if gallery.splits[item] != split]
-                text = f"{split}; also in {gallery.splits[others[0]]}: {_named(others, '', len(others))}"
-                evidence |= {item: text for item in group if gallery.splits[item] == split}
-    detail = (
-        "By the tag `split`; equal and near-identical images. A model that is trained or tuned on one "
-        "split has seen the images of the other."
-    )
-    what = {"none": "No image lies in more than one split", "detail": detail + copies.limit}
-    yield gallery.finding("images-across-splits", groups, evidence, "lie in more than one split", **what)
-
-
-def _images_in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
-    groups: list[tuple[str, ...]] = []
-    evidence: dict[str, str] = {}
-    for family in _families(gallery, copies):
-        theirs = list(dict.fromkeys(item for image in family for item in gallery.other.get(image, ())))
-        ours = gallery.items(family)
-        if ours and theirs:
-            groups.append(ours)
-            evidence |= {item: f"in {name}: {_named(theirs, '', len(theirs))}" for item in ours}
-    detail = (
-        "Equal and near-identical images. Results on the two are not independent, and what was trained on one has "
-        "seen part of the other."
-    )
-    what = {
-        "none": f"No image is in {name} too",
-        "severity": "bad" if groups else "sound",
-        "detail": detail + copies.limit,
-        "numbers": {"groups": len(groups), "other": name},
+def _near_identical(near: Sequence[tuple[tuple[str, ...], list[str]]], copies: Copies, images: int) -> Finding:
+    found = {
+        items: f"copies of one image, shown by {listed(items)}; their worst spot agrees to "
+        f"{min(copies.best[image] for image in group):.2f}"
+        for items, group in near
     }
-    return gallery.finding("images-also-in-other", groups, evidence, f"are in {name} too", **what)
+    return _shared(
+        "near-identical-images", found, "come back re-encoded, resized or cropped",
+        f"None of the {images:,} images is a copy of another",
+        numbers={"groups": len(found), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out},
+        detail="Images that look alike were laid over each other and compared in small windows; only pairs that "
+        f"agree everywhere are listed. A change smaller than a letter can be missed.{copies.limit}",
+    )  # fmt: skip
 
 
-def _named(items: Iterable[str], without: str, count: int) -> str:
-    """The first of some items by name, without one; ``count`` is their number without it."""
-    few = list(islice((item for item in items if item != without), _MOST_NAMED))
-    return ", ".join(few) + (f" and {count - len(few):,} more" if count > len(few) else "")
+def _images_across_splits(subject: Subject, groups: Iterable[tuple[str, ...]], copies: Copies) -> Iterator[Finding]:
+    splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
+    if len(set(splits.values())) < 2:
+        return
+    found: dict[tuple[str, ...], str] = {}
+    for group in groups:
+        by_split: dict[str, list[str]] = {}
+        for item in group:
+            by_split.setdefault(splits.get(item, ""), []).append(item)
+        by_split.pop("", None)
+        if len(by_split) > 1:
+            items = tuple(chain(*by_split.values()))
+            found[items] = "; ".join(f"{split}: {listed(some)}" for split, some in by_split.items())
+    yield _shared(
+        "images-across-splits", found, "lie in more than one split", "No image lies in more than one split",
+        detail="By the tag `split`; equal and near-identical images. A model that is trained or tuned on one split "
+        f"has seen the images of the other.{copies.limit}",
+    )  # fmt: skip
 
 
 PROBE = (_duplicate_items, duplicate_images)

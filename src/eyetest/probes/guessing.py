@@ -4,53 +4,43 @@ both ways; recurring option sets are left out, as they only show which answer is
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
 from eyetest.errors import percent
-from eyetest.measures.stats.chance import as_odd, guessing, uneven
+from eyetest.measures.stats.chance import as_odd, uneven
 from eyetest.probes.features import decimals
-from eyetest.probes.subject import Subject, by_option_count, no_choices, probe, too_few
+from eyetest.probes.subject import MIN_ITEMS, Subject, by_option_count, no_choices, probe, too_few
 from eyetest.records import Finding, Item, letter
 from eyetest.text import folded, holds_phrase, read_number, words
 
 _RECURRING_SETS = 5
 _RECURRING = 10
+_SHORTEST_ANSWER = 3  # a gold of fewer characters is never called "named in the question"
 Trait = Callable[[Sequence[str]], set[int]]
 
 
-@probe("baselines", "What does guessing score?")
-def _baselines(subject: Subject) -> Iterator[Finding]:
-    """The baselines as a note, and a test of each set of options that recurs."""
+@probe("frequent-answer", "Is one answer right too often where the same options recur?")
+def _frequent_answer(subject: Subject) -> Iterator[Finding]:
+    """A test of each set of options that recurs."""
     items = subject.choice_items
     if not items:
-        yield no_choices(_baselines.name, subject)
+        yield no_choices(_frequent_answer.name, subject)
         return
-    overall = baseline(items)
-    yield Finding(
-        probe=_baselines.name,
-        kind="guessing",
-        severity="note",
-        title=f"Guessing scores {100 * overall['random']:.1f}; always answering {overall['letter']} scores "
-        f"{100 * overall['frequent']:.1f} (in per cent)",
-        detail="A score means what it is above these; eyetest measure guessing --by gives them by tag.",
-        numbers={"overall": overall},
-    )
     sets: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         sets.setdefault(tuple(sorted(folded(choice.text) for choice in item.choices)), []).append(item)
     large = sorted(sets.items(), key=lambda pair: -len(pair[1]))[:_RECURRING_SETS]
     for options, group in large:
-        if len(group) < subject.thresholds.min_items or len(set(options)) < len(options):
+        if len(group) < MIN_ITEMS or len(set(options)) < len(options):
             continue
         counted = Counter(folded(item.choices[item.gold[0]].text) for item in group)
         counts = [counted[option] for option in options]
         top = max(options, key=lambda option: counted[option])
         yield Finding(
-            probe=_baselines.name,
+            probe=_frequent_answer.name,
             kind=f"frequent-answer-{'-'.join(options)[:40]}",
-            severity="suspect",
+            severity="note",
             title=f'"{top}" is right in {percent(counted[top] / len(group))} of {len(group):,} items with '
             f"the same {len(options)} options",
             detail=f"The options are {', '.join(options)}; evenly spread, each would be right in "
@@ -60,17 +50,11 @@ def _baselines(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def baseline(items: Sequence[Item]) -> dict[str, Any]:
-    """Random choice, and the most frequent gold letter."""
-    guess = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
-    return {"n": guess.n, "random": guess.random, "frequent": guess.frequent, "letter": letter(guess.position)}
-
-
 @probe("positions", "Are golds spread evenly over the letters?")
 def positions(subject: Subject) -> Iterator[Finding]:
     """All tests, or a note that there was nothing to test."""
     groups = by_option_count(subject.choice_items).items()
-    enough = [(options, items) for options, items in groups if len(items) >= subject.thresholds.min_items]
+    enough = [(options, items) for options, items in groups if len(items) >= MIN_ITEMS]
     if not enough:
         yield too_few(positions.name, subject, "with one number of options")
     for options, items in enough:
@@ -97,8 +81,7 @@ def named_answer(subject: Subject) -> Iterator[Finding]:
     if not subject.choice_items:
         yield no_choices(named_answer.name, subject)
         return
-    shortest = subject.thresholds.text.shortest_answer
-    named = [(item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None]
+    named = [(item, only) for item in subject.choice_items if (only := only_named_option(item)) is not None]
     golds = [item for item, only in named if item.gold[0] == only]
     if not named:
         title = "No question names just one of its options"
@@ -131,13 +114,13 @@ def _habit(probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int
     )
 
 
-def only_named_option(item: Item, shortest: int) -> int | None:
+def only_named_option(item: Item) -> int | None:
     """The one option that question or hint names word for word; short options and numbers do not count."""
     asked = words(f"{item.question} {item.hint}")
     named = [
         i
         for i, choice in enumerate(item.choices)
-        if len(choice.text.strip()) >= shortest
+        if len(choice.text.strip()) >= _SHORTEST_ANSWER
         and read_number(choice.text) is None
         and holds_phrase(asked, words(choice.text))
     ]
@@ -187,7 +170,7 @@ def _surface_cues(subject: Subject) -> Iterator[Finding]:
     for kind, (trait, what) in TRAITS.items():
         marked = ((item, trait(options)) for item, options in texts)
         shown = [(item, showing) for item, showing in marked if 0 < len(showing) < len(item.choices)]
-        if len(shown) < subject.thresholds.min_items:
+        if len(shown) < MIN_ITEMS:
             continue
         tested = True
         yield _habit(_surface_cues.name, f"gold-{kind}", what, shown)
@@ -225,4 +208,4 @@ def form_of(text: str) -> str:
     return "word" if count <= 1 else "phrase" if count <= 5 else "sentence"
 
 
-PROBE = (_baselines, positions, named_answer, _surface_cues)
+PROBE = (_frequent_answer, positions, named_answer, _surface_cues)

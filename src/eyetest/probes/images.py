@@ -1,6 +1,5 @@
 """Facts of images from one coarse decode, and which show the same. 1. Neighbours by correlated thumbnails, blurred to
-tolerate a crop's shift. 2. Overlay by stretch, shift and brightness. 3. Verification (`lay_over`, `likeness`) in
-small windows, in colour.
+tolerate a crop's shift. 2. Overlay by stretch, shift and brightness. 3. `likeness` in small windows, in colour.
 """
 
 import hashlib
@@ -28,6 +27,12 @@ _Made = TypeVar("_Made")
 THUMBNAIL_SIDE = 64
 LOOK_SIDE = 128
 _BATCH = 32
+_ONE_COLOUR = 4  # an image whose shades in each colour all lie within this range shows nothing
+_TINY = 16  # pixels; nothing can be recognised in a smaller image
+_NEIGHBOURS = 24  # an image is compared with this many of those most like it
+_MOST_UNEXPLAINED = 0.05  # share of a thumbnail that stretch and shift of another may leave unexplained
+ALIKE = 0.4  # agreement of the worst spots of two aligned images (copies: .5 to 1, others: below .3)
+MOST_PAIRS = 2_000  # pairs opened and compared closely, the likeliest first
 
 
 class ImageFacts(NamedTuple):
@@ -35,7 +40,7 @@ class ImageFacts(NamedTuple):
 
     problem: str = ""
     one_colour: bool = False
-    tiny: bool = False
+    tiny: bool = False  # too small to be compared
     spread: int = 0  # the widest range of values in any colour channel
     pixels: bytes = b""  # a hash of what is seen: equal for files that differ only in their wrapping
     thumbnail: npt.NDArray[np.uint8] | None = None  # grey, 32 × 32: small enough to keep for a million images
@@ -53,13 +58,12 @@ def image_facts(subject: Subject) -> dict[str, ImageFacts]:
     """The facts of every distinct image by its hash, computed at the first call for a subject."""
     if subject not in _known:
         images = list(distinct_images(subject.items).values())
-        limits = subject.thresholds.images
 
         def look(image: ImageRef) -> ImageFacts:
             facts = look_at(subject.benchmark.images, image)
             return facts._replace(
-                one_colour=not facts.problem and facts.spread <= limits.one_colour_spread,
-                tiny=min(image.width, image.height) < limits.tiny_side,
+                one_colour=not facts.problem and facts.spread <= _ONE_COLOUR,
+                tiny=min(image.width, image.height) < _TINY,
             )
 
         facts = in_parallel(look, images, lambda share: subject.progress("looking at images", share))
@@ -135,8 +139,11 @@ _LEAST_ALIKE = 0.4  # correlation below which no crop was ever seen to explain t
 
 CLOSE_SIDE = 384  # pixels a side for the last comparison: enough for the words of a chart to be legible shapes
 AlignmentStep = tuple[int, float, int]  # size, blur, and most rounds
-_COARSE: tuple[AlignmentStep, ...] = ((32, 1.5, 8), (64, 1.2, 5))
-_FINE: tuple[AlignmentStep, ...] = ((128, 1.0, 5), (256, 1.0, 3))
+_LOOKS: tuple[tuple[int, tuple[AlignmentStep, ...]], ...] = (
+    (64, ((32, 1.5, 8), (64, 1.2, 5))),
+    (LOOK_SIDE, ((128, 1.0, 5),)),
+    (CLOSE_SIDE, ((256, 1.0, 3),)),
+)  # by the size at which two images are compared: the steps of their alignment
 _MOST_CROPPED = 0.14  # five per cent off each side of one image and five off the other's, with a margin
 _WINDOW = 12
 _NOISE = 60.0  # squared levels of one colour below which differences are taken for noise of JPEG
@@ -144,10 +151,8 @@ _HOPELESS = 0.3  # images whose windows agree less than this, coarsely, are not 
 _WORST_SHARE = 0.0003  # share of the windows that may be worse than the likeness says, so that no pixel decides
 
 
-def promising_pairs(
-    thumbnails: Sequence[Thumbnail], neighbours: int, rest: float, progress: Callable[[float], None]
-) -> npt.NDArray[np.intp]:
-    """Pairs of images that may be copies, likeliest first; ``rest``: the largest share left unexplained."""
+def promising_pairs(thumbnails: Sequence[Thumbnail], progress: Callable[[float], None]) -> npt.NDArray[np.intp]:
+    """Pairs of images that may be copies, likeliest first."""
     if len(thumbnails) < 2:
         return np.empty((0, 2), np.intp)
     with one_thread():
@@ -155,10 +160,10 @@ def promising_pairs(
         pairs, rests = [], []
         for rows in _blocks(len(thumbnails)):
             alike = sketches[rows] @ sketches.T
-            top = np.argpartition(alike, -min(neighbours + 1, len(sketches)), axis=1)[:, -neighbours - 1 :]
+            top = np.argpartition(alike, -min(_NEIGHBOURS + 1, len(sketches)), axis=1)[:, -_NEIGHBOURS - 1 :]
             near = np.where(np.take_along_axis(alike, top, axis=1) >= _LEAST_ALIKE, top, rows[:, None])
             left = _unexplained(thumbnails, rows, near)
-            row, column = np.nonzero((left <= rest) & (near != rows[:, None]))
+            row, column = np.nonzero((left <= _MOST_UNEXPLAINED) & (near != rows[:, None]))
             pairs.append(np.sort(np.stack([rows[row], near[row, column]], axis=1), axis=1))
             rests.append(left[row, column])
             progress((int(rows[-1]) + 1) / len(thumbnails))
@@ -219,39 +224,22 @@ class Placement(NamedTuple):
     shift_y: float = 0.0
 
 
-START = Placement()
-
-
-def lay_over(first: Thumbnail, second: Thumbnail) -> Placement | None:
-    """The placement of one thumbnail on another, if a slight crop can explain the two; else None."""
-    images = Pillow.fromarray(first), Pillow.fromarray(second)
-    placement = _align(*images, START, _COARSE)
-    boxes = _overlap(placement, images[0].size, images[1].size)
-    if boxes is None:
-        return None
-    drawn = (_drawn(image, images[0].size, box) for image, box in zip(images, boxes, strict=True))
-    return placement if float(np.quantile(_agreement(*drawn), 0.01)) >= _HOPELESS else None
-
-
-def overlaid_likeness(one: Callable[[], bytes], other: Callable[[], bytes]) -> float | None:
-    """How well two image files agree where they differ most; None where thumbnails or damage rule it out."""
+def overlaid_likeness(one: Callable[[], bytes], other: Callable[[], bytes]) -> float:
+    """How well two image files agree where they differ most; 0 for a damaged one."""
     try:
-        placement = lay_over(*(grey_thumbnail(open_small(read(), LOOK_SIDE)) for read in (one, other)))
-        if placement is None:
-            return None
-        return likeness(open_small(one(), CLOSE_SIDE), open_small(other(), CLOSE_SIDE), placement)
+        return likeness(open_small(one(), CLOSE_SIDE), open_small(other(), CLOSE_SIDE))
     except UNREADABLE:
-        return None
+        return 0.0
 
 
-def likeness(first: Pillow.Image, second: Pillow.Image, placement: Placement = START) -> float:
-    """How well two images agree once aligned from ``placement``: 1 the same, 0 not at all. The worst small windows in
-    colour decide: charts from one template differ in a title, label or bar, copies only by JPEG noise.
+def likeness(first: Pillow.Image, second: Pillow.Image) -> float:
+    """How well two images agree once aligned: 1 the same, 0 not at all. The worst small windows in colour decide:
+    charts from one template differ in a title, label or bar, copies only by JPEG noise.
     """
     greys = first.convert("L"), second.convert("L")
-    agreement = np.zeros((1, 1), np.float32)
-    for side, step in ((LOOK_SIDE, _FINE[0]), (CLOSE_SIDE, _FINE[1])):
-        placement = _align(*greys, placement, (step,))
+    placement, agreement = Placement(), np.zeros((1, 1), np.float32)
+    for side, steps in _LOOKS:
+        placement = _align(*greys, placement, steps)
         boxes = _overlap(placement, first.size, second.size)
         if boxes is None:
             return 0.0

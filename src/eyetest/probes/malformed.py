@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from eyetest.benchmarks.rows import KNOWN_COLUMNS, is_image_file
 from eyetest.errors import counted, listed, param, short
@@ -11,7 +10,6 @@ from eyetest.probes.option_order import empty_options, lost_options, repeated_op
 from eyetest.probes.subject import Subject, defects, names_images, probe
 from eyetest.records import NO_IMAGES, Finding, Item, Severity, VerdictKind, letter
 
-_MAYBE_A_VALUE = frozenset(("none", "na", "n/a"))
 Seen = dict[str, str]  # what was seen, by item
 Defect = tuple[str, Severity, VerdictKind, Callable[[Item], str], str, str]
 
@@ -51,8 +49,6 @@ _DEFECTS: tuple[Defect, ...] = (
     ("empty-option", "bad", "fix", _named(empty_options), "an option without text", "`--fix` drops such options."),
     ("equal-options", "bad", "fix", _named(repeated_options), "two equal options",
      "Compared without case, spaces, outer punctuation. `--fix` drops the repeats."),
-    ("none-option", "note", "review", _named(partial(lost_options, values=_MAYBE_A_VALUE)),
-     'an option that says just "None" or "NA"', "It may be meant, but tools that read with pandas lose it."),
     ("missing-gold", "bad", "review", lambda item: "" if item.has_gold else "no gold", "no gold answer",
      "They cannot be scored."),
     ("lost-gold", "bad", "drop", _lost_gold, 'a gold that says "nan" or nothing', ""),
@@ -90,7 +86,7 @@ def _malformed(subject: Subject) -> Iterator[Finding]:
 def _modalities(subject: Subject) -> Iterator[Finding]:
     """Images that are available but show nothing."""
     facts = image_facts(subject)
-    broken, blank, tiny = Seen(), Seen(), Seen()
+    broken, blank = Seen(), Seen()
     for item in subject.items:
         for number, image in enumerate(item.images, 1):
             fact = facts[image.sha256]
@@ -98,11 +94,8 @@ def _modalities(subject: Subject) -> Iterator[Finding]:
                 broken[item.id] = f"image {number}: {fact.problem}"
             elif fact.one_colour:
                 blank[item.id] = f"image {number} is one colour"
-            elif fact.tiny:
-                tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
     yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be decoded")
     yield from _findings("one-colour-image", "bad", "review", blank, "an image of a single colour")
-    yield from _findings("tiny-image", "suspect", "review", tiny, "an image too small to show much")
 
 
 def _findings(

@@ -93,9 +93,9 @@ def other_letters(item: Item) -> list[int]:
     return [i for i, text in enumerate(texts) if text in letters and text != letter(i)]
 
 
-def lost_options(item: Item, values: frozenset[str] = NOT_A_VALUE) -> list[int]:
+def lost_options(item: Item) -> list[int]:
     """Positions of options that a program wrote for a missing value."""
-    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in values]
+    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in NOT_A_VALUE]
 
 
 def empty_options(item: Item) -> list[int]:
@@ -164,11 +164,6 @@ def _named(item: Item, positions: Sequence[int]) -> str:
     return ", ".join(f"{letter(i)}: {item.choices[i].text!r}" for i in positions[:4])
 
 
-def _marked(item: Item) -> str:
-    texts = [choice.text for choice in item.choices]
-    return "; ".join(text[:20] for text in texts[:3]) if bring_letters(texts) else ""
-
-
 _DEFECTS: tuple[tuple[str, Severity, Callable[[Item], str], str, str], ...] = (
     ("above-not-last", "bad", lambda item: _named(item, misplaced_above(item)),
      'with "of the above" above an ordinary option', "What was above no longer is, or not all of it: the words mean "
@@ -176,9 +171,6 @@ _DEFECTS: tuple[tuple[str, Severity, Callable[[Item], str], str, str], ...] = (
     ("letter-options", "suspect", lambda item: _named(item, other_letters(item)),
      "with a letter offered under another letter", 'An answer "B" may mean the option B or the option that says "B". '
      "Put such options under their own letters, or give them other words."),
-    ("marked-options", "suspect", _marked, "with options that bring letters of their own",
-     'A model is shown "A. B. sheep" or the like. Importing the file again removes letters where they are in order; '
-     "`--fix` leaves such options where they are."),
     ("named-options", "note", lambda item: f'"{phrase}"' if (phrase := named_options(item)) else "",
      "whose question names its letters or their number", "With more or fewer options the question is wrong. "
      "`harden options` rewords it where that is safe, and leaves other items alone."),

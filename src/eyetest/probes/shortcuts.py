@@ -28,11 +28,15 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
-from eyetest.probes.subject import Subject, probe, untested
+from eyetest.probes.subject import LEVEL, MIN_ITEMS, Subject, probe, untested
 from eyetest.records import Finding, Item
 
 NAME = "shortcuts"
 LEAST_ITEMS = 100  # below this nothing can be learnt, so a sound result would say nothing
+PERMUTATIONS = 199  # random golds for the null
+_FOLDS = 5
+_MOST_ITEMS = 4_000  # a larger benchmark is probed on a seeded sample of this size
+_SUSPICIOUS = 0.15  # an item is listed when both learners give its gold at least this much above chance
 _PENALTY = 500.0
 _WORD_WEIGHT = np.float32(3.0)  # puts rare hashed words under the same penalty as surface columns
 _WORD_DIMENSIONS = 32
@@ -90,29 +94,22 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
     """One test per view and learner, one per view of golds given away; scores go to ``subject.item_scores``."""
     grouped = image_groups(subject.choice_items)
     items, groups = sample_groups(subject.choice_items, grouped, subject)
-    least = max(LEAST_ITEMS, subject.thresholds.min_items)
-    if len(items) < least or len(set(groups)) < 2:
+    if len(items) < LEAST_ITEMS or len(set(groups)) < 2:
         title = f"{len(items)} choice items are too few to learn shortcuts from"
-        detail = f"At least {least} with one gold each, on two or more unrelated images, are needed."
-        yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
+        detail = f"At least {LEAST_ITEMS} with one gold each, on two or more unrelated images, are needed."
+        yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=LEAST_ITEMS)
         return
     rng = subject.rng(NAME, "golds")
     table = OptionTable(items)
-    setting = subject.thresholds.shortcuts
-    draws = max(setting.permutations, setting.tree_permutations)
-    golds = np.column_stack([table.gold, draw_golds(table, groups, rng, draws)])
-    folds = group_folds(groups, setting.folds, subject.rng(NAME, "folds"))
-    counts = {"linear": setting.permutations, "trees": setting.tree_permutations}
-    steps, done = 2 * len(counts), 0
-    for view, fits in _views(table, subject):
-        guesses = []
+    golds = np.column_stack([table.gold, draw_golds(table, groups, rng, PERMUTATIONS)])
+    sample = LearningTask(table, golds, group_folds(groups, _FOLDS, subject.rng(NAME, "folds")))
+    for done, (view, fits) in enumerate(_views(table, subject)):
+        guesses: list[Guess] = []
         for learner, fit in fits.items():
-            subject.progress(_shortcuts.summary, done / steps)
-            sample = LearningTask(table, golds[:, : 1 + counts[learner]], folds)
+            subject.progress(_shortcuts.summary, (2 * done + len(guesses)) / 4)
             with one_thread():
                 scores = fit(sample)
             guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
-            done += 1
         yield from _report(subject, table, guesses)
     subject.progress(_shortcuts.summary, 1.0)
 
@@ -129,12 +126,11 @@ def image_groups(items: Sequence[Item]) -> list[int]:
 
 def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) -> tuple[list[Item], list[int]]:
     """All items, or whole groups of them drawn at random up to the limit."""
-    most = subject.thresholds.shortcuts.most_items
-    if len(items) <= most:
+    if len(items) <= _MOST_ITEMS:
         return list(items), groups
     sizes = Counter(groups)
     kept: set[int] = set()
-    left_over = most
+    left_over = _MOST_ITEMS
     for group in subject.rng(NAME, "sample").permutation(np.array(list(sizes))).tolist():
         if sizes[group] <= left_over:
             kept.add(group)
@@ -217,9 +213,8 @@ def _report(subject: Subject, table: OptionTable, guesses: Sequence[Guess]) -> I
     mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
     scores = {item.id: round(float(score), 4) for item, score in zip(table.items, mean, strict=True)}
     subject.item_scores[f"shortcut:{view}"] = scores
-    sets = min(guess.excess.shape[1] for guess in guesses)  # that all learners learnt
-    least = np.min([guess.excess[:, :sets] for guess in guesses], axis=0)
-    sure = least >= subject.thresholds.shortcuts.suspicious
+    least = np.min([guess.excess for guess in guesses], axis=0)
+    sure = least >= _SUSPICIOUS
     listed = np.flatnonzero(sure[:, 0])
     order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
     evidence = {table.items[index].id: _evidence(table, guesses, index) for index in order}
@@ -262,7 +257,7 @@ def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[
     kinds = {
         kind: summarise(guess.credits, chances, where)
         for kind, where in {"numeric": table.numeric, "text": ~table.numeric}.items()
-        if where.sum() >= subject.thresholds.min_items
+        if where.sum() >= MIN_ITEMS
     }
     null = guess.credits[:, 1:].mean(axis=0)
     p, how = p_value(overall["accuracy"], null, overall["chance"], len(table))
@@ -278,7 +273,7 @@ def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[
         probe=NAME,
         kind=f"{guess.view}-shortcut-{guess.learner}",
         severity="suspect",
-        title=_title(numbers, p, subject.thresholds.level),
+        title=_title(numbers, p),
         detail=_detail(numbers, len(subject.choice_items)),
         items=tuple(evidence),
         evidence=evidence,
@@ -297,7 +292,7 @@ def where_it_sits(kinds: dict[str, dict[str, Any]]) -> str:
     return more if clear else ""
 
 
-def _title(numbers: dict[str, Any], p: float, level: float) -> str:
+def _title(numbers: dict[str, Any], p: float) -> str:
     """Figures of the commonest option count, whose chance is a round number; true whether the test holds or not."""
     main = numbers["commonest"]
     learner = _LEARNERS[numbers["learner"]]
@@ -305,7 +300,7 @@ def _title(numbers: dict[str, Any], p: float, level: float) -> str:
     title += f", {percent(main['null_mean'])} by chance"
     if main["n"] < numbers["n"]:
         title += f" with {main['options']} options"
-    kind = where_it_sits(numbers["by_option_kind"]) if p <= level else ""
+    kind = where_it_sits(numbers["by_option_kind"]) if p <= LEVEL else ""
     if kind:
         name = "numbers" if kind == "numeric" else "not numbers"
         title += f"; mostly where options are {name} ({percent(numbers['by_option_kind'][kind]['accuracy'])})"

@@ -1,4 +1,4 @@
-"""Input of probes: the items of a benchmark in memory, its images on demand, and the thresholds."""
+"""Input of probes: the items of a benchmark in memory, and its images on demand."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark
@@ -16,41 +15,8 @@ from eyetest.records import NO_IMAGES, Finding, Item, Severity
 Progress = Callable[[str, float], None]
 
 
-class TextThresholds(msgspec.Struct, frozen=True):
-    """When texts are alike."""
-
-    shortest_answer: int = 3  # a gold of fewer characters is never called "named in the question"
-
-
-class ImageThresholds(msgspec.Struct, frozen=True):
-    """When images show nothing, or the same."""
-
-    one_colour_spread: int = 4  # an image whose grey values all lie within this range shows nothing
-    tiny_side: int = 16  # pixels; an image smaller than this shows next to nothing
-    neighbours: int = 24  # an image is compared with this many of those most like it
-    overlay_rest: float = 0.05  # share of a thumbnail that stretch and shift of another may leave unexplained
-    alike: float = 0.4  # agreement of the worst spots of two aligned images (copies: .5 to 1, others: below .3)
-    most_pairs: int = 2_000  # pairs opened and compared closely, the likeliest first
-
-
-class ShortcutThresholds(msgspec.Struct, frozen=True):
-    """Effort of the search for shortcuts."""
-
-    folds: int = 5
-    permutations: int = 199  # random golds for the null of the linear learner
-    tree_permutations: int = 199  # for the random trees
-    most_items: int = 4_000  # a larger benchmark is probed on a seeded sample of this size
-    suspicious: float = 0.15  # an item is listed when both learners give its gold at least this much above chance
-
-
-class Thresholds(msgspec.Struct, frozen=True):
-    """All thresholds of an audit."""
-
-    level: float = 0.05  # family-wise level: how often a sound benchmark may raise any alarm at all
-    min_items: int = 30  # a test on fewer items says nothing and is left out
-    text: TextThresholds = TextThresholds()
-    images: ImageThresholds = ImageThresholds()
-    shortcuts: ShortcutThresholds = ShortcutThresholds()
+LEVEL = 0.05  # family-wise: how often a benchmark without flaws may raise any alarm at all
+MIN_ITEMS = 30  # a test on fewer items says nothing and is left out
 
 
 class Subject:
@@ -59,15 +25,11 @@ class Subject:
     def __init__(
         self,
         benchmark: Benchmark,
-        thresholds: Thresholds | None = None,
         *,
-        against: Benchmark | None = None,
         seed: int = 0,
         progress: Progress = lambda what, share: None,
     ) -> None:
         self.benchmark = benchmark
-        self.thresholds = thresholds or Thresholds()
-        self.against = Subject(against, self.thresholds, seed=seed) if against else None
         self.seed = seed
         self.progress = progress
         self.item_scores: dict[str, dict[str, float]] = {}
@@ -145,11 +107,11 @@ def untested(probe: str, kind: str, title: str, detail: str = "", **numbers: int
 
 def too_few(probe: str, subject: "Subject", of: str) -> Finding:
     """Result of a probe with too few choice items to test."""
-    least, here = subject.thresholds.min_items, len(subject.choice_items)
+    here = len(subject.choice_items)
     if not here:
         return no_choices(probe, subject)
-    title = f"Too few items to test {probe}: {least} {of} are needed"
-    return untested(probe, "too-few", title, f"{here:,} items have options and one gold.", n=here, least=least)
+    title = f"Too few items to test {probe}: {MIN_ITEMS} {of} are needed"
+    return untested(probe, "too-few", title, f"{here:,} items have options and one gold.", n=here, least=MIN_ITEMS)
 
 
 def no_choices(probe: str, subject: "Subject") -> Finding:

@@ -1,6 +1,5 @@
 """Load and check a recipe."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,21 +7,21 @@ from typing import Any
 
 import msgspec
 
+from eyetest.benchmarks import is_benchmark
+from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.filters import FILTERS
 from eyetest.probes import PROBES
 from eyetest.prompts.sets import Prompts, load_prompts
-from eyetest.recipes.hardening import DRAFTS, settings_of
 from eyetest.recipes.listing import given_tags, needed_tags, read_recipe
 from eyetest.records import Item, Panel, Recipe, Stage, Verdict
-from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, REVIEW, RUN, VERDICTS
+from eyetest.records.recipe import KINDS, VERDICTS
 from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.store.handwritten import convert, parse_yaml
+from eyetest.store.urls import refuse_remote
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
-
-_FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
 def load_recipe(name: str) -> Recipe:
@@ -39,23 +38,22 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     for name, times in Counter(stage.title for stage in recipe.stages).items():
         if times > 1:
             raise InputError(f'{where}: {times} stages are called "{name}"; give them names')
-    for name in recipe.rescale:
-        if name not in recipe.panels:
-            raise InputError(f'{where}, rescale: no panel "{name}"; {nearest(name, recipe.panels)}')
+    if sum(stage.review is not None for stage in recipe.stages) > 1:
+        more = "review the refined benchmark again: eyetest review BENCHMARK --reviewers 2"
+        raise InputError(f"{where}: a recipe has one review stage; {more}")
     try:
         load_form(recipe.form)
     except InputError as error:
         raise InputError(f"{where}, form: {error}") from None
     for stage in recipe.stages:
         try:
-            _refuse_late_panels(stage, recipe)
             _check_stage(stage, recipe)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
 
 
 def _check_stage(stage: Stage, recipe: Recipe) -> None:
-    for name in (stage.panel, stage.judge, stage.writer, stage.checker):
+    for name in (stage.panel, stage.judge):
         if name is not None and name not in recipe.panels:
             raise InputError(f'the stage {stage.title}: no panel "{name}"; {nearest(name, recipe.panels)}')
     if stage.probe is not None:
@@ -65,8 +63,6 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
     elif stage.review is not None:
         _refuse_unused(stage, "review", ())
         load_form(stage.review.form)
-    elif stage.harden is not None:
-        _check_hardening(stage, recipe)
     else:
         _check_filter(stage, recipe.panels[stage.panel] if stage.panel else None)
 
@@ -84,29 +80,6 @@ def _check_filter(stage: Stage, panel: Panel | None) -> None:
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")
     size, tests = (panel.size, panel.samples * panel.orders) if panel else (0, 0)
     chosen.rule(stage, size, size, tests)
-
-
-def _check_hardening(stage: Stage, recipe: Recipe) -> None:
-    """Refuse a harden stage that cannot work."""
-    assert stage.harden is not None
-    way = stage.harden.way
-    _refuse_unused(stage, f"harden {way}", ("writer", "checker") if way == "options" else ())
-    settings_of(stage)
-    if not _FOLDER.fullmatch(stage.title) or stage.title in (BENCHMARK, RUN, REVIEW, DRAFTS):
-        no_folder = "its name becomes a folder: small letters, digits and -"
-        raise InputError(f"the stage {stage.title}: {no_folder}; give it another")
-    if stage.writer and stage.writer == stage.checker:
-        raise InputError(f"the stage {stage.title}: {stage.writer} cannot check what it wrote itself; name another")
-    ways = [other.harden.way for other in recipe.stages if other.harden is not None]
-    if ways != sorted(set(ways), key=HARDENINGS.index):
-        raise InputError(f"the stage {stage.title}: harden once each, first {' and then '.join(HARDENINGS)}")
-
-
-def _refuse_late_panels(stage: Stage, recipe: Recipe) -> None:
-    """Refuse panels after hardening: a panel answers the input benchmark; harder items need a run of their own."""
-    before = recipe.stages[: recipe.stages.index(stage)]
-    if any(other.harden is not None for other in before) and (stage.filter or stage.grade or stage.panel):
-        raise InputError(f"the stage {stage.title}: it comes after hardening; only review, select and harden may")
 
 
 def _refuse_unused(stage: Stage, name: str, uses: Collection[str]) -> None:
@@ -148,7 +121,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         if first not in named:
             raise InputError(f"{heading('set', path)}: no stage or panel {short(first)}; {nearest(first, named)}")
         node: Any = named[first]
-        if keys and keys[0] not in node and (inner := node.get("select") or node.get("review") or node.get("harden")):
+        if keys and keys[0] not in node and (inner := node.get("select") or node.get("review")):
             node = inner
         for key in keys[:-1]:
             node = node.setdefault(key, {}) if isinstance(node, dict) else None
@@ -200,3 +173,15 @@ def read_verdicts(path: Path) -> list[Verdict]:
         return msgspec.convert(rows, list[Verdict])
     except msgspec.ValidationError as error:
         raise InputError(f"{file} is not a table of verdicts: {error}") from None
+
+
+def refuse_others(folder: Path, what: str, ours: Collection[str], benchmark: str) -> None:
+    """Refuse to write into a folder that holds something else than ``ours``, or over an edited benchmark."""
+    refuse_remote(folder, what)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; {what} needs a folder")
+    names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
+    if others := [name for name in names if name not in ours and not name.startswith(".")]:
+        raise InputError(f'{folder} holds "{others[0]}", which is not part of {what}; choose another folder')
+    if is_benchmark(folder / benchmark):
+        refuse_to_replace(folder / benchmark, overwrite=True)

@@ -9,12 +9,11 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, counted, heading, param, typed
-from eyetest.harden.options.dealing import JUDGE, judge
 from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import FOUND, OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
 from eyetest.prompts.sets import Prompts, load_prompts
-from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others
+from eyetest.recipes.loading import refuse_others
 from eyetest.recipes.panels import StoppedEarly
 from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
 from eyetest.records.recipe import BENCHMARK, RUN
@@ -26,6 +25,8 @@ from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
 from eyetest.running.session import Questions, Watch
 from eyetest.store import write_json
+
+OPTIONS_RECORD = "options.json"  # who wrote which options
 
 
 class HardenedOptions(NamedTuple):
@@ -42,32 +43,17 @@ def write_options(
     settings: OptionSettings,
     authors: OptionAuthors | None = None,
     *,
-    probe: bool = True,
     tell: Callable[[str], None] = lambda line: None,
 ) -> HardenedOptions:
     """Give items more options in a folder; ``tell`` reports work that takes a while."""
-    refuse_others(folder, "writing options", {BENCHMARK, OPTIONS_RECORD, RUN}, (BENCHMARK,))
+    refuse_others(folder, "writing options", {BENCHMARK, OPTIONS_RECORD, RUN}, BENCHMARK)
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another folder")
     tell("choosing options")
     grown = grow_options(benchmark, folder / BENCHMARK, settings, authors=authors, overwrite=True)
     record = grown.record
-    if probe:
-        tell("judging options before and after")
-        record = _judged(record, benchmark, grown.benchmark)
     write_json(folder / OPTIONS_RECORD, record)
     return HardenedOptions(grown.benchmark, record, grown.verdicts)
-
-
-def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> OptionsRecord:
-    """The record with the judge's accuracy before and after."""
-    changed = {entry.item for entry in record.items if entry.outcome != "left alone"}
-    before, after = (
-        judge([item for item in benchmark if item.id in changed], JUDGE, record.settings.seed)
-        for benchmark in (given, grown)
-    )
-    probes = {"probes_before": (before,) if before else (), "probes_after": (after,) if after else ()}
-    return msgspec.structs.replace(record, **probes)
 
 
 def option_notes(done: HardenedOptions) -> Iterator[str]:
@@ -84,20 +70,6 @@ def option_notes(done: HardenedOptions) -> Iterator[str]:
     if record.turned_down:
         yield "rejected: " + ", ".join(f"{why} {count:,}" for why, count in record.turned_down.items())
     yield from (f"{what}: {count:,}" for what, count in record.unread.items())
-    if risk := record.pool_risk:
-        share, low, high = (f"{100 * value:.2g}" for value in (risk.hits / risk.drawn, risk.low, risk.high))
-        yield (
-            f"{share} % of texts from other items would have been correct, had the answer key not been known "
-            f"({risk.hits:,} of {risk.drawn:,}; 95 % interval {low} to {high} %)"
-        )
-    for when, figures in (("before", record.probes_before), ("after", record.probes_after)):
-        for probe in figures:
-            yield (
-                f"{when}: without images {probe.learner}, which did not choose the options, finds "
-                f"{100 * probe.accuracy:.1f} % of {probe.n:,} keys, "
-                f"{probe.accuracy / probe.chance:.2f} times chance; "
-                f"with random keys {100 * probe.null_mean:.1f} ± {100 * probe.null_sd:.1f} %"
-            )
     if done.open:
         yield f"{counted(len(done.open), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
 

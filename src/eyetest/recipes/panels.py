@@ -38,16 +38,13 @@ from eyetest.results.scores import (
     ItemRepair,
     RepairedBenchmark,
     about_the_wording,
-    answers_of,
-    benchmark_of,
-    prefix_in,
     read_repairs,
     wording,
     write_repairs,
 )
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
 from eyetest.running.session import Questions, Watch
-from eyetest.runs import Run, is_run
+from eyetest.runs import is_run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
@@ -81,18 +78,14 @@ class Seated:
 def seat(
     recipe: Recipe, models: Mapping[str, ModelEntry], named: Mapping[str, Sequence[str]], held_out: Sequence[str] = ()
 ) -> dict[str, Seated]:
-    """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. A
-    panel that is larger than the recipe's is refused unless it may be rescaled.
+    """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. More
+    models than the recipe's panel has are refused unless they are named: mostly a part of models.yaml was meant.
     """
     check_names(recipe, named)
     seated = {}
     absent = dict.fromkeys(held_out)
-    optional = authors(recipe)
     for name, panel in recipe.panels.items():
-        members = list(named.get(name) or panel.models or ([] if name in optional else models))
-        if not members and name in optional:
-            seated[name] = Seated(name, panel, ())
-            continue
+        members = list(named.get(name) or panel.models or models)
         if unknown := [model for model in members if model not in models]:
             raise InputError(f"panel {name}: no model {listed(unknown)}; there are {listed(models, 8)}")
         if twice := [model for model in members if members.count(model) > 1]:
@@ -102,10 +95,10 @@ def seat(
         if not out and panel.held_out:
             out = members[-panel.held_out :] if len(members) == panel.size + panel.held_out else []
         seats = [model for model in members if model not in out]
-        if not seats or (len(seats) > panel.size and name not in recipe.rescale):
+        if not seats or (len(seats) > panel.size and name not in named):
             raise InputError(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
-                f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
+                f"{param('panels', f'{name}=A,B,…')}"
             )
         members_of = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
         seated[name] = Seated(name, panel, *members_of)
@@ -116,23 +109,17 @@ def seat(
 
 
 def small_panel_notes(recipe: Recipe, panels: Mapping[str, Seated]) -> list[str]:
-    """Notes on panels with fewer models than the recipe's, and on the thresholds that apply to them."""
+    """Notes on panels of another size than the recipe's, and on the thresholds that apply to them."""
     notes = []
     for name, seated in panels.items():
         seats, size = len(seated.seats), seated.panel.size
-        if not 0 < seats < size or name in recipe.rescale:
+        if seats in (0, size):
             continue
         hits = [(stage, cut) for stage in recipe.stages if stage.panel == name and (cut := stage.keep.get("hits"))]
         now = [f"{stage.title} keeps hits {cut.op} {cut.value * seats / size:.3g}" for stage, cut in hits]
         what = "thresholds and bands count as shares"
         notes.append(f"panel {name}: {seats} of the recipe's {size} models; {'; '.join([what, *now])}")
     return notes
-
-
-def authors(recipe: Recipe) -> set[str]:
-    """The panels that only write or check options; they may be empty."""
-    writing = {name for stage in recipe.stages for name in (stage.writer, stage.checker) if name}
-    return writing - {name for stage in recipe.stages for name in (stage.panel, stage.judge) if name}
 
 
 def seated_on_answers(
@@ -143,7 +130,6 @@ def seated_on_answers(
     known = dict(results.models)
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
-    judged |= authors(recipe)
     answering = {name: panel for name, panel in recipe.panels.items() if name not in judged}
     if judge := next((name for name in named if name in judged), None):
         why = "recorded answers judge nothing; what a judge would check goes to people"
@@ -250,21 +236,16 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
 
 @dataclass
 class Recorded:
-    """Recorded answers. With ``runs`` and ``scorer``, answers to edited items are scored again. ``pool``: the
-    benchmark whose sources some of the runs are about.
-    """
+    """Recorded answers."""
 
     results: Results
-    runs: Sequence[Run] = ()
-    pool: Benchmark | None = None
-    scorer: Scorer = field(default_factory=Scorer)
 
     def __post_init__(self) -> None:
         self._as_recorded = self.results
 
     @property
     def answers(self) -> tuple[Results, Results]:
-        """The answers by the golds as recorded, and by those that count now."""
+        """All answers, and those to items that are still as they were."""
         return self._as_recorded, self.results
 
     @property
@@ -277,30 +258,15 @@ class Recorded:
         return self.scores(seated, items)
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
-        """Recorded scores, by the golds that count now."""
+        """Recorded scores of items that are as they were."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
         return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
 
     def apply_edits(self, items: Sequence[Item]) -> None:
-        """Score answers to these items by their new golds; a new wording has no answers."""
-        self.results = self._as_recorded
-        if not items or not self.runs:
-            return
-        by_name = {item.id: item for item in items}
-        names = pl.Series([*by_name], dtype=pl.String).implode()
-        key = [*columns(Asked), "request"]
-        is_edited, old = pl.col("item").is_in(names), self._as_recorded.scores
-        parts = [old.filter(~is_edited)]
-        scorer = Scorer(self.scorer.rules.name, self.scorer.metric, rescore_given=True)
-        for run in self.runs:
-            asked = benchmark_of(run, self.pool if self.pool and prefix_in(run, self.pool) else None)
-            was = asked.take(asked.positions(name for name in by_name if name in asked))
-            same = [by_name[item.id] for item in was if wording(item) == wording(by_name[item.id])]
-            with one_line_if_damaged(run.path):
-                new = score_table(answers_of(run, asked).filter(is_edited), same, scorer).collect().lazy()
-            keys = old.select("benchmark", *key)
-            parts.append(keys.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
-        self.results = replace(self._as_recorded, scores=pl.concat(parts))
+        """Leave out answers to items that people changed: they were scored by another key, or to another wording."""
+        names = pl.Series([item.id for item in items], dtype=pl.String).implode()
+        left = self._as_recorded.scores.filter(~pl.col("item").is_in(names))
+        self.results = replace(self._as_recorded, scores=left) if items else self._as_recorded
 
 
 @dataclass

@@ -16,34 +16,28 @@ from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import FACTS, write_items
 from eyetest.benchmarks.tags import TagMaps
 from eyetest.curate.pooling import BENCHMARK_TAG
-from eyetest.curate.selection import CannotMeet, Quota, candidate, select
+from eyetest.curate.selection import CannotMeet, candidate, select
 from eyetest.errors import InputError, as_named, counted, listed
 from eyetest.filters import FILTERS, Evidence, FilterInput
 from eyetest.filters.hits import BAND
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.prompts.sets import Prompts, load_prompts
-from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
-from eyetest.recipes.loading import refuse_hopeless
+from eyetest.recipes.loading import refuse_hopeless, refuse_others
 from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual, small_panel_notes
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
-    Decision,
     Item,
     Recipe,
     Stage,
     Verdict,
     VerdictKind,
-    sorting_tags,
-    tag_words,
 )
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.records.tables import USUAL_PROMPTS
-from eyetest.reform.distractors.written import OptionAuthors
 from eyetest.reports.dataset_card import card_of, read_facts, write_card
 from eyetest.reports.refinements import (
     NOT_REVIEWED,
-    UNDECIDED,
     Members,
     Records,
     RefinedFrom,
@@ -54,13 +48,13 @@ from eyetest.reports.refinements import (
 )
 from eyetest.store import write_file, write_json
 from eyetest.studio.decisions import Decided, decide, standing, with_people
-from eyetest.studio.forms import Form, edited, load_form
-from eyetest.studio.project import QUOTA, decisions_in, settled_tags
+from eyetest.studio.forms import edited, load_form
+from eyetest.studio.project import decisions_in
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.table import sheet_text
 from eyetest.version import __version__
 
-KINDS = ("keep", "drop", "fix", "review")
+KINDS: tuple[VerdictKind, ...] = ("keep", "drop", "fix", "review")
 
 
 class StageAnswers(NamedTuple):
@@ -72,11 +66,9 @@ class StageAnswers(NamedTuple):
 
 
 class FunnelRow(NamedTuple):
-    """Counts of a stage for some items: those of a tag's value, or all."""
+    """Counts of a stage."""
 
     stage: str
-    tag: str
-    value: str
     into: int
     keep: int
     drop: int
@@ -119,8 +111,6 @@ class Refining:
         """Carry out the recipe and write the result."""
         self._items = {item.id: self._tagged(item) for item in self.benchmark}
         self._seen = dict(self._items)
-        self._quota: Quota | None = None  # of the review that is paused
-        self._turns: dict[str, int] = {}  # the order in which it asks for items
         notes = [
             *self.source.notes,
             *(self.tags.notes() if self.tags else ()),
@@ -130,13 +120,10 @@ class Refining:
         if own := [label for label in labels if label != USUAL_PROMPTS]:
             notes.append(f"asked with the prompts {listed(own)}")
         decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
-        self._rounds = Rounds(self.recipe, decisions)
-        self._hardening = Hardening(self.benchmark, self.to, self.recipe.seed)
-        if not any(stage.harden for stage in self.recipe.stages):  # otherwise letters are of options still to be made
-            for name, rows in decisions.items():
-                for row in standing(rows):
-                    edited(self._items[name], row.edits)  # refuse invalid input before any model is asked
-        refuse_missing(self.recipe, self.benchmark)
+        self._decisions, self._form = decisions, load_form(self.recipe.reviewing.form)
+        for name, rows in decisions.items():
+            for row in standing(rows):
+                edited(self._items[name], row.edits)  # refuse invalid input before any model is asked
         refuse_hopeless(self.recipe, list(self._items.values()))
         refined = Refined(notes=notes)
         alive = list(self._items.values())
@@ -145,20 +132,22 @@ class Refining:
             try:
                 verdicts = self._stage(stage, alive, refined.notes)
             except CannotMeet as error:
-                raise self._explained(error, refined) from None
+                where = "; ".join(
+                    f"{row.stage}: {row.into:,} in, {row.keep + row.fix:,} kept" for row in funnel(refined.stages)
+                )
+                raise InputError(f"{error} ({where})") from None
             waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
             refined.stages.append((stage.title, verdicts))
-            refined.waiting += sorted(waiting, key=lambda verdict: self._turns.get(verdict.item, 0))
+            refined.waiting += waiting
             alive = self._after(stage, alive, verdicts)
             if any(verdict.verdict == "fix" for verdict in verdicts):
                 self.source.apply_edits(self._edited())
             if stage.review is not None and waiting:
                 refined.paused = stage.title
                 break
-        left = [self._seen[item.id] for item in alive]
-        refined.kept = [] if refined.paused else left
+        refined.kept = [] if refined.paused else alive
         self.source.apply_edits(self._edited())
-        refined.residuals = self._residuals(left)
+        refined.residuals = self._residuals(alive)
         refined.notes += _stopped_notes(refined.residuals)
         self._write(refined)
         return refined
@@ -175,9 +164,7 @@ class Refining:
 
     def _stage(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         if stage.review is not None:
-            return self._until_filled(stage, alive, [self._reviewed(stage, item) for item in alive], notes)
-        if stage.harden is not None:
-            return self._hardened(stage, alive, notes)
+            return [self._reviewed(stage, item) for item in alive]
         if stage.select is not None:
             return _selected(stage, alive, self.recipe.seed, notes)
         evidence = self._collect(stage, alive, notes)
@@ -199,37 +186,6 @@ class Refining:
         verdicts = FILTERS[stage.filter or stage.grade or ""].judge(case)
         return [self._decided(stage, verdict) for verdict in verdicts]
 
-    def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
-        """More options, or everything in one image; results that need review wait for it."""
-        later = self.recipe.stages[self.recipe.stages.index(stage) :]
-        decided = ((item.id, self._rounds.decided(other, item.id)) for item in alive for other in later)
-        fixes = {name: decision.edits for name, decision in decided if decision.verdict == "fix" and decision.edits}
-        verdicts, more = self._hardening.harden(stage, alive, self._authors(stage, notes), fixes)
-        notes += more
-        return [self._possible(self._decided(stage, verdict)) for verdict in verdicts]
-
-    def _authors(self, stage: Stage, notes: list[str]) -> OptionAuthors | None:
-        """The models that write and check options; None where no model can be asked."""
-        seats = [self.panels[name].seats if name else () for name in (stage.writer, stage.checker)]
-        if stage.writer and not (isinstance(self.source, Live) and all(seats)):
-            notes.append(f"{stage.title}: no model is named to write and check options; they are made by rules")
-        if not isinstance(self.source, Live) or not all(seats):
-            return None
-        writer, checker = (seat[0].model for seat in seats)
-        if self.source.entries[writer].spec == self.source.entries[checker].spec:
-            raise InputError(f"the stage {stage.title}: {checker} cannot check what it wrote itself; name another")
-        return OptionAuthors(self.source.ask, writer, checker, self.prompts)
-
-    def _possible(self, verdict: Verdict) -> Verdict:
-        """A verdict that is possible: an item without its image cannot stay."""
-        if verdict.verdict == "review" and self.skip_review:
-            verdict = msgspec.structs.replace(verdict, verdict="keep", evidence=verdict.reason, reason=NOT_REVIEWED)
-        if verdict.verdict in ("keep", "fix") and verdict.item not in self._hardening.settings[-1].items:
-            return msgspec.structs.replace(
-                verdict, verdict="drop", reason=f"{verdict.reason}; it could not be hardened"
-            )
-        return verdict
-
     def _collect(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> Evidence:
         """The answers of the stage's panel; held-out ones are kept but not passed on."""
         if not stage.panel:
@@ -246,40 +202,20 @@ class Refining:
         deciding = [seat.model for seat in seated.seats]
         return Evidence(scores.filter(pl.col("model").is_in(deciding)), deciding, seated.tests)
 
+    def _outcome(self, stage: Stage, item: str) -> Decided:
+        """What people decided about an item."""
+        return decide(self._decisions.get(item, ()), stage.review.reviewers if stage.review else 1)
+
     def _reviewed(self, stage: Stage, item: Item) -> Verdict:
-        decided = self._rounds.decided(stage, item.id)
+        decided = self._outcome(stage, item.id)
         if decided.verdict == "review" and self.skip_review:
             return Verdict(item=item.id, stage=stage.title, verdict="keep", reason=NOT_REVIEWED)
         fields = {"verdict": decided.verdict, "reason": decided.reason, "n": decided.n, "hits": decided.agree}
         return Verdict(item=item.id, stage=stage.title, **fields)  # type: ignore[arg-type]
 
-    def _until_filled(
-        self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict], notes: list[str]
-    ) -> list[Verdict]:
-        """Ask people about no more items than the selection that follows takes; the others stay undecided."""
-        after = self.recipe.stages[self.recipe.stages.index(stage) + 1 :][:1]
-        if self.skip_review or not after or (selection := after[0].select) is None or not Quota.serves(selection):
-            return list(verdicts)
-        number, form = self._rounds.asked[stage.title][0], load_form(self._rounds.asked[stage.title][1])
-        given = {field.tag: field.values for field in form.fields if field.tag in selection.tags}
-        items = tuple(map(candidate, alive))
-        quota = Quota(round=number, selection=selection, seed=self.recipe.seed, items=items, given=given)
-        outcomes = {item.id: self._rounds.decided(stage, item.id) for item in alive}
-        state = quota.state(settled_tags(outcomes, form), strict=True)
-        self._quota = quota if state.needed else None
-        notes.append(f"{stage.title}: {state.line}")
-        self._turns = {item: turn for turn, item in enumerate(state.needed)}
-        fields = {"verdict": "drop", "reason": UNDECIDED}
-        return [
-            msgspec.structs.replace(verdict, **fields)
-            if verdict.verdict == "review" and verdict.item not in self._turns
-            else verdict
-            for verdict in verdicts
-        ]
-
     def _decided(self, stage: Stage, verdict: Verdict) -> Verdict:
         """The decision of reviewers on a verdict that was left to them, if any."""
-        if verdict.verdict != "review" or not (decided := self._rounds.decided(stage, verdict.item)).n:
+        if verdict.verdict != "review" or not (decided := self._outcome(stage, verdict.item)).n:
             return verdict
         reason = with_people(verdict.reason, decided)
         return msgspec.structs.replace(verdict, verdict=decided.verdict, reason=reason)
@@ -287,28 +223,21 @@ class Refining:
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
         """The items that reach the next stage, with the band of a grade and the edits of reviewers."""
         left = []
-        form = load_form(self._rounds.asked[stage.title][1])
         for item, verdict in zip(alive, verdicts, strict=True):
             band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
             now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
-            edits = self._edits(stage, verdict, form)
-            if self._hardening.settings:
-                if edits:
-                    self._hardening.apply_edits(item.id, edits)
-                now = self._hardening.current(item)
-            else:
-                now = self._seen[item.id] = edited(now, edits)
+            now = self._seen[item.id] = edited(now, self._edits(stage, verdict))
             if verdict.verdict in ("keep", "fix"):
                 left.append(now)
         return left
 
-    def _edits(self, stage: Stage, verdict: Verdict, form: Form) -> dict[str, Any]:
+    def _edits(self, stage: Stage, verdict: Verdict) -> dict[str, Any]:
         """Edits of an item by reviewers at a stage; their answers to its form become tags."""
         if verdict.verdict != "fix" and (verdict.verdict != "keep" or stage.review is None):
             return {}
-        decided = self._rounds.decided(stage, verdict.item)
+        decided = self._outcome(stage, verdict.item)
         edits = dict(decided.edits) if verdict.verdict == "fix" else {}
-        tags = form.tags(decided.labels)
+        tags = self._form.tags(decided.labels)
         return edits | {"tags": {**tags, **edits.get("tags", {})}} if tags else edits
 
     def _residuals(self, left: Sequence[Item]) -> list[Residual]:
@@ -328,57 +257,29 @@ class Refining:
                         residuals.append(residual((seated.name, who, when), answers, asked, items))
         return residuals
 
-    def funnel(self, refined: Refined) -> list[FunnelRow]:
-        """Counts of every stage, in all and by tag, including tags given by a grade."""
-        return funnel(refined.stages, self._seen)
-
-    def _explained(self, error: CannotMeet, refined: Refined) -> InputError:
-        """The error for too few items left, with where they went. Results of earlier commands stay."""
-        whole = [row for row in self.funnel(refined) if not row.tag]
-        where = "; ".join(f"{row.stage}: {row.into:,} in, {row.keep + row.fix:,} kept" for row in whole)
-        if (self.to / ABOUT).exists():
-            return InputError(f"{error} ({where}); {self.to} keeps what was made before")
-        self._write_verdicts(refined)
-        self._write_page(refined)
-        return InputError(f"{error} ({where}); {self.to / REPORT} shows them")
-
     def _write(self, refined: Refined) -> None:
-        self._write_verdicts(refined)
-        (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
-        if self._quota:
-            (self.to / REVIEW).mkdir(parents=True, exist_ok=True)
-            write_json(self.to / REVIEW / QUOTA, self._quota)
+        self.to.mkdir(parents=True, exist_ok=True)
+        write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
+        write_file(self.to / FUNNEL, sheet_text(FunnelRow._fields, funnel(refined.stages)))
         write_json(self.to / ABOUT, self._record(refined))
         if refined.kept:
             self._write_benchmark(refined)
-        else:
-            self._hardening.clear()
-            if is_benchmark(self.to / BENCHMARK):
-                shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
+        elif is_benchmark(self.to / BENCHMARK):
+            shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
         self._write_page(refined)
-        if not refined.waiting:
-            shutil.rmtree(self.to / DRAFTS, ignore_errors=True)
-
-    def _write_verdicts(self, refined: Refined) -> None:
-        self.to.mkdir(parents=True, exist_ok=True)
-        write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
-        write_file(self.to / FUNNEL, sheet_text(FunnelRow._fields, self.funnel(refined)))
 
     def _write_page(self, refined: Refined) -> None:
-        items = self._hardening.shown(self._items)
-        benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
         answers = None if isinstance(self.source, Live) or refined.paused else self.source.answers
-        shown = RefinedItems(items, refined.kept, benchmarks, answers)
+        shown = RefinedItems(self._items, refined.kept, [self.benchmark], answers)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:
-        """Write the items that are left, in every setting, with their cards."""
+        """Write the items that are left, with their card."""
         old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
         manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
-        for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
-            known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
-            write_card(known, benchmark.path, benchmark.path)
+        known = card_of(written, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
+        write_card(known, written.path, written.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         about = self.benchmark.manifest
@@ -422,45 +323,13 @@ def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
     ]
 
 
-def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, Item]) -> list[FunnelRow]:
-    """Counts of every stage: first all items, then each value of each tag that sorts them into a few groups."""
-    rows = []
-    for stage, verdicts in stages:
-        for tag in ("", *sorting_tags(list(items.values()))):
-            groups: dict[str, Counter[str]] = {}
-            for verdict in verdicts:
-                for value in (tag_words(items[verdict.item].tags.get(tag)) if tag else ()) or ("",):
-                    groups.setdefault(value, Counter())[verdict.verdict] += 1
-            if not tag:
-                groups = groups or {"": Counter()}
-            for value, counts in sorted(groups.items()):
-                rows.append(FunnelRow(stage, tag, value, counts.total(), *(counts[kind] for kind in KINDS)))
-    return rows
+def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]]) -> list[FunnelRow]:
+    """Counts of every stage."""
+    counts = [(stage, Counter(verdict.verdict for verdict in verdicts)) for stage, verdicts in stages]
+    return [FunnelRow(stage, found.total(), *(found[kind] for kind in KINDS)) for stage, found in counts]
 
 
-def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
+def refuse_foreign(to: Path) -> None:
     """Refuse to write into a folder that holds something else, or over an edited card."""
-    settings = [stage.title for stage in recipe.stages if stage.harden is not None] if recipe else []
-    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, FACTS, DRAFTS, OPTIONS_RECORD, *settings}
-    refuse_others(to, "a refinement", ours, (BENCHMARK, *settings))
+    refuse_others(to, "a refinement", {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, FACTS}, BENCHMARK)
     read_facts(to / FACTS)
-
-
-class Rounds:
-    """The rounds of a recipe (each review stage after the first begins one); later decisions count in the last."""
-
-    def __init__(self, recipe: Recipe, decisions: Mapping[str, Sequence[Decision]]) -> None:
-        self._decisions = decisions
-        self._last = 1
-        self.asked: dict[str, tuple[int, str]] = {}  # by the title of a stage: its round, and the question to people
-        reviews = 0
-        for stage in recipe.stages:
-            reviews += stage.review is not None
-            self._last = max(reviews, 1)
-            self.asked[stage.title] = (self._last, recipe.rounds[self._last - 1].form)
-
-    def decided(self, stage: Stage, item: str) -> Decided:
-        """The outcome of an item in the round of a stage."""
-        rows = self._decisions.get(item, ())
-        mine = [row for row in rows if min(max(row.round, 1), self._last) == self.asked[stage.title][0]]
-        return decide(mine, stage.review.reviewers if stage.review else 1)

@@ -1,7 +1,7 @@
 """Reviews by people: begun for benchmarks and for what recipes leave to people, resumed, found and carried out."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,24 +11,19 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CHANGES, FACTS
-from eyetest.errors import InputError, counted, nearest, param, short, typed
-from eyetest.measures.results import TAG
+from eyetest.errors import InputError, counted, param, short, typed
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.recipes.hardening import DRAFTS
-from eyetest.recipes.refining import Rounds
 from eyetest.recipes.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
-from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
 from eyetest.store import read_json
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import ReviewPlan, Round
-from eyetest.studio.forms import load_form
-from eyetest.studio.project import QUOTA, ReviewProject, is_review
+from eyetest.studio.decisions import ReviewPlan
+from eyetest.studio.forms import Form, load_form
+from eyetest.studio.project import ReviewProject, is_review
 from eyetest.studio.sources import open_places, read_verdict_table
 
 SUFFIX = "-review"
@@ -44,10 +39,9 @@ class ReviewSettings:
     """How a review begins; it cannot be changed afterwards. Empty fields take the defaults."""
 
     items: str = ""  # ``review``, ``all``, a number drawn at random, or a query
-    rounds: str = ""  # reviewers of each round: ``1,2``
+    reviewers: int | None = None  # of each item
     form: str = ""
     solve: bool = False
-    per: str = ""
 
 
 class OpenReview(NamedTuple):
@@ -55,17 +49,6 @@ class OpenReview(NamedTuple):
 
     project: ReviewProject
     collection: Collection
-
-
-class LeftToPeople(NamedTuple):
-    """The items that wait in each round, and the recipe of these rounds."""
-
-    place: Path
-    drafts: Sequence[Benchmark]  # hold the items with what a recipe added to them
-    recipe: Recipe
-    name: str
-    fingerprint: str
-    waiting: Mapping[int, Sequence[str]]
 
 
 def recipe_place(place: Path) -> Path | None:
@@ -76,18 +59,11 @@ def recipe_place(place: Path) -> Path | None:
     return place if (place / ABOUT).is_file() else None
 
 
-def left_to_people(place: Path) -> LeftToPeople:
-    """The items that wait in such a folder."""
-    waiting: dict[int, list[str]] = {}
+def left_to_people(place: Path) -> tuple[RefinementRecord, list[str]]:
+    """The record of such a folder, and the items that wait."""
     record = read_json(place / ABOUT, RefinementRecord, "run eyetest refine again")
-    recipe, about = record.recipe, record.benchmark
-    asked = Rounds(recipe, {}).asked
-    rows = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
-    for item, stage in rows.iter_rows():
-        waiting.setdefault(asked[stage][0], []).append(item)
-    paths = [place / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
-    drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
-    return LeftToPeople(place, drafts, recipe, about.name, about.fingerprint, waiting)
+    waiting = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review")
+    return record, waiting.get_column("item").to_list()
 
 
 def open_review(
@@ -95,35 +71,32 @@ def open_review(
 ) -> OpenReview:
     """Begin a review, or resume it; ``tell`` reports work that takes a while."""
     if asking := next((path for place in places if (path := recipe_place(place))), None):
-        left = left_to_people(asking)
         others = [place for place in places if recipe_place(place) is None]
-        return _of_recipe(left, [left.place, *others], settings, to, tell)
+        return _of_recipe([asking, *others], settings, to, tell)
     folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
     if is_review(folder):  # its plan stays, items may be added
         project = _begun(folder, settings)
         plan, collection = project.plan, reviewed_collection(project, tell)
         if settings.items:
-            ids, words = _queue(collection, settings.items, plan)
+            ids, words = _queue(collection, settings.items, plan.seed)
             project.add_items(ids)
             project.extend(plan.places, words)
-        return _checking(project, collection)
+        return OpenReview(project, collection)
     collection = Collection(places, tell)
-    benchmarks, form = list(collection.benchmarks.values()), load_form(settings.form)
-    reviewers = enumerate(_reviewers(settings.rounds or "1"), 1)
+    benchmarks, form = list(collection.benchmarks.values()), _form(settings.form, settings.solve)
+    reviewers = _checked(1 if settings.reviewers is None else settings.reviewers)
     plan = ReviewPlan(
         name=collection.name,
-        benchmark=collection.name,
         fingerprint=benchmarks[0].manifest.fingerprint if len(benchmarks) == 1 else "",
         places=tuple(str(place.resolve()) for place in places),
-        rounds=tuple(Round(number=number, reviewers=count, form=form) for number, count in reviewers),
-        solve=settings.solve,
-        per=settings.per,
+        reviewers=reviewers,
+        form=form,
     )
-    ids, words = _queue(collection, settings.items, plan)
+    ids, words = _queue(collection, settings.items, plan.seed)
     if not ids:
         raise InputError(f"no item to review: {param('items', settings.items or _WAITING)} means none of them")
     project = ReviewProject.create(folder, msgspec.structs.replace(plan, items=(words,)), ids)
-    return _checking(project, collection)
+    return OpenReview(project, collection)
 
 
 def find_review(place: Path) -> ReviewProject:
@@ -137,21 +110,13 @@ def find_review(place: Path) -> ReviewProject:
 
 
 def reviewed_collection(project: ReviewProject, tell: Tell = lambda line: None) -> Collection:
-    """The items of a review with all that is known of them; those of a recipe as it has changed them so far."""
-    places = [local_path(path) for path in project.plan.places]
-    asking = recipe_place(project.folder)
-    return Collection(places, tell, left_to_people(asking).drafts if asking else ())
+    """The items of a review with all that is known of them."""
+    return Collection([local_path(path) for path in project.plan.places], tell)
 
 
 def _beside(place: Path) -> Path:
     """The default folder for the review of a place."""
     return place.resolve().with_name(f"{place.resolve().name}{SUFFIX}")
-
-
-def _checking(project: ReviewProject, collection: Collection) -> OpenReview:
-    """The review, with edits checked against its items."""
-    project.item_of = collection.record
-    return OpenReview(project, collection)
 
 
 def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
@@ -160,11 +125,9 @@ def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
         project = opened.enter_context(ReviewProject.open(folder))
         plan = project.plan
         differs = {
-            "form": settings.form and load_form(settings.form) != plan.rounds[0].form,
-            "rounds": settings.rounds
-            and _reviewers(settings.rounds) != [planned.reviewers for planned in plan.rounds],
-            "solve": settings.solve and not plan.solve,
-            "per": settings.per and settings.per != plan.per,
+            "form": settings.form and _form(settings.form, plan.form.solve) != plan.form,
+            "reviewers": settings.reviewers and settings.reviewers != plan.reviewers,
+            "solve": settings.solve and not plan.form.solve,
         }
         for name in (name for name, changed in differs.items() if changed):
             another = "leave it out (eyetest review PLACE --to DIR begins another)"
@@ -173,24 +136,26 @@ def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
     return project
 
 
-def _reviewers(text: str) -> list[int]:
-    """The reviewers of each round, as they are written: ``1,2``."""
-    counts = [int(word) if word.strip().isdecimal() else 0 for word in text.split(",")]
-    if not all(1 <= count <= _MOST_REVIEWERS for count in counts):
-        raise InputError(f"{param('rounds')}: found {short(text)}, expected reviewers of each round: 1,2")
-    return counts
+def _form(text: str, solve: bool) -> Form:
+    form = load_form(text)
+    return msgspec.structs.replace(form, solve=form.solve or solve)
 
 
-def _queue(collection: Collection, which: str, plan: ReviewPlan) -> tuple[list[str], str]:
+def _checked(reviewers: int) -> int:
+    if not 1 <= reviewers <= _MOST_REVIEWERS:
+        raise InputError(f"{param('reviewers')}: found {reviewers}, expected 1 to {_MOST_REVIEWERS}")
+    return reviewers
+
+
+def _queue(collection: Collection, which: str, seed: int) -> tuple[list[str], str]:
     """The items to review, and what they are; a sample stays in its order, so that its first ones are one, too."""
     sample = _SAMPLE.fullmatch(which)
     if sample is None:
         ids = _chosen(collection, which.strip())
-        return by_suspicion(collection.table, ids, plan.seed, plan.per), which.strip() or _WAITING
+        return by_suspicion(collection.table, ids, seed), which.strip() or _WAITING
     every = _chosen(collection, sample[2] or "all")
-    ids = drawn(every, int(sample[1]), plan.seed)
-    words = f"{len(ids):,} of {len(every):,} at random, seed {plan.seed}: {sample[2] or 'all'}"
-    return by_suspicion(collection.table, ids, plan.seed, plan.per) if plan.per else ids, words
+    ids = drawn(every, int(sample[1]), seed)
+    return ids, f"{len(ids):,} of {len(every):,} at random, seed {seed}: {sample[2] or 'all'}"
 
 
 def _chosen(collection: Collection, words: str) -> list[str]:
@@ -206,57 +171,42 @@ def _chosen(collection: Collection, words: str) -> list[str]:
     return ids if ids or words else every
 
 
-def _of_recipe(
-    left: LeftToPeople, places: Sequence[Path], settings: ReviewSettings, to: Path | None, tell: Tell
-) -> OpenReview:
-    """The review of what a recipe left to people, with the rounds, forms and items of the recipe."""
-    folder = left.place / REVIEW
+def _of_recipe(places: Sequence[Path], settings: ReviewSettings, to: Path | None, tell: Tell) -> OpenReview:
+    """The review of what the recipe of the first place left to people, with its form, reviewers and items."""
+    place, folder = places[0], places[0] / REVIEW
+    record, waiting = left_to_people(place)
     if to is not None and to.resolve() != folder.resolve():
-        raise InputError(f"{param('to')}: the review of {left.place} is in {folder}")
-    for name in ("form", "rounds", "items"):
+        raise InputError(f"{param('to')}: the review of {place} is in {folder}")
+    for name in ("form", "reviewers", "items"):
         if getattr(settings, name):
-            raise InputError(f"{param(name)}: the recipe of {left.place} sets it; leave it out")
-    if settings.per and (folder / QUOTA).is_file():
-        fixed = "the review asks for items in the order of the recipe's selection until that is filled; leave it out"
-        raise InputError(f"{param('per')}: {fixed}")
+            raise InputError(f"{param(name)}: the recipe of {place} sets it; leave it out")
     begun = _begun(folder, settings) if is_review(folder) else None
     known = [local_path(path) for path in begun.plan.places] if begun else []
-    named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))
-    places = list(dict.fromkeys(named))
-    collection = Collection(places, tell, left.drafts)
-    stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
+    named = dict.fromkeys((*(path for path in known if path.exists()), *(path.resolve() for path in places)))
+    collection = Collection(list(named), tell)
+    review, stage = record.recipe.reviewing, next((one.title for one in record.recipe.stages if one.review), "")
     plan = ReviewPlan(
-        name=left.name,
-        benchmark=left.name,
-        fingerprint=left.fingerprint,
-        places=tuple(str(place.resolve()) for place in places),
-        rounds=tuple(
-            Round(number=number, reviewers=review.reviewers, form=load_form(review.form), stage=stage)
-            for number, (review, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
-        ),
-        together=False,
-        solve=settings.solve,
-        seed=left.recipe.seed,
-        per=settings.per,
+        name=record.benchmark.name,
+        fingerprint=record.benchmark.fingerprint,
+        places=tuple(map(str, named)),
+        reviewers=review.reviewers,
+        form=_form(review.form, begun.plan.form.solve if begun else settings.solve),
+        stage=stage,
+        seed=record.recipe.seed,
     )
-    table, order = collection.table, begun.plan if begun else plan
-    waiting = {number: by_suspicion(table, ids, order.seed, order.per) for number, ids in left.waiting.items()}
     project = begun or ReviewProject.create(folder, plan)
-    if (quota := project.quota()) and (state := project.quota_state()):
-        ours = {item.id for item in quota.items}
-        others = [item for item in waiting.get(quota.round, ()) if item not in ours]
-        waiting[quota.round] = [*others, *state.needed]
-    if project.plan.rounds != plan.rounds:
-        changed = "the recipe has other review stages than when the review began"
-        raise InputError(f"{folder}: {changed}; restore them, or refine into another folder")
+    if any(getattr(project.plan, name) != getattr(plan, name) for name in ("reviewers", "form", "stage")):
+        changed = "the recipe has another review stage than when the review began"
+        raise InputError(f"{folder}: {changed}; restore it, or refine into another folder")
     project.extend(plan.places)
-    there = set(table.get_column("id"))
-    if missing := [item for ids in left.waiting.values() for item in ids if item not in there]:
+    there = set(collection.table.get_column("id"))
+    if missing := [item for item in waiting if item not in there]:
         where = "is in no benchmark that the review knows; name the benchmark, too: eyetest review PLACE BENCH"
         raise InputError(f"item {short(missing[0])} {where}")
-    if new := project.await_only(waiting):
+    ordered = by_suspicion(collection.table, waiting, project.plan.seed)
+    if new := project.await_only(ordered):
         collection.notes.append(f"{counted(new, 'decision')} more to make")
-    return _checking(project, collection)
+    return OpenReview(project, collection)
 
 
 def revise_reviewed(
@@ -265,15 +215,15 @@ def revise_reviewed(
     """Write the next version of a reviewed benchmark with its card; also gives notes for the user."""
     with find_review(place) as project:
         plan = project.plan
-        reviewed = ReviewedItems(project.outcomes(), project.decisions(), [planned.form for planned in plan.rounds])
-    if not plan.together:
+        reviewed = ReviewedItems(project.outcomes(), project.decisions(), plan.form)
+    if recipe_place(project.folder):
         raise InputError("decisions about a refinement are carried out by running the same eyetest refine again")
     if not plan.fingerprint:
         raise InputError("the review is about several benchmarks; a revision is of one")
     opened = open_places([local_path(path) for path in plan.places], tell).benchmarks
     benchmark = next((found for found in opened if found.manifest.fingerprint == plan.fingerprint), None)
     if benchmark is None:
-        raise InputError(f"{plan.benchmark} is not as it was when the review began; restore that version")
+        raise InputError(f"{plan.name} is not as it was when the review began; restore that version")
     revised = revise_benchmark(benchmark, reviewed, to, overwrite=overwrite)
     if not (to / FACTS).exists() and (benchmark.path / FACTS).is_file():
         write_facts(to / FACTS, read_facts(benchmark.path / FACTS))
@@ -284,8 +234,8 @@ def revise_reviewed(
     return revised, notes
 
 
-def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0, per: str = "") -> list[str]:
-    """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty; ``per`` alternates."""
+def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0) -> list[str]:
+    """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty."""
     table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
     shuffled = np.random.default_rng(seed).permutation(len(table))
     findings = pl.col("findings").list.len().fill_null(0)
@@ -298,13 +248,6 @@ def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0, per: st
     ordered = table.with_columns(pl.Series("__random", shuffled)).sort(
         *keys, "__random", descending=[True] * len(keys) + [False], nulls_last=True
     )
-    if per:
-        tags = [name.removeprefix(TAG) for name in items.columns if name.startswith(TAG)]
-        if per not in tags:
-            hint = nearest(per, tags) if tags else "no item has a tag"
-            raise InputError(f"{param('per')}: no tag {short(per)}; {hint}")
-        turn = pl.int_range(pl.len()).over(TAG + per)
-        ordered = ordered.with_columns(__turn=turn).sort("__turn", maintain_order=True)
     return ordered.get_column("id").to_list()
 
 

@@ -20,11 +20,11 @@ _LAST_NUMBER = re.compile(r"(\d+)(\D*)$")
 
 
 class ReviewedItems(NamedTuple):
-    """The outcomes of some items of a benchmark, all decisions, and the forms."""
+    """The outcomes of some items of a benchmark, all decisions, and the form."""
 
     outcomes: Mapping[str, Decided]
     decisions: Sequence[Decision]
-    forms: Sequence[Form] = ()
+    form: Form = Form()
 
 
 class ItemChange(NamedTuple):
@@ -94,8 +94,7 @@ def _revised(
         kind = "drop" if outcome.verdict == "drop" else "open"
         changes.append(ItemChange(item.id, kind, "", "", "", who, outcome.reason))
         return item if kind == "open" else None
-    tags = {tag: value for form in reviewed.forms for tag, value in form.tags(outcome.labels).items()}
-    tagged = msgspec.structs.replace(item, tags={**item.tags, **tags})
+    tagged = msgspec.structs.replace(item, tags={**item.tags, **reviewed.form.tags(outcome.labels)})
     now = edited(tagged, outcome.edits if outcome.verdict == "fix" else {})
     differences = list(_differences(item, now))
     if not differences:

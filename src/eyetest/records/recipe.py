@@ -1,10 +1,10 @@
-"""What users write in short files: recipes (a paper's method), stopping rules, and suites of benchmarks.
+"""What users write in short files: recipes (a paper's method) and stopping rules.
 
 A stopping rule counts hits: a model *answers* an item if enough of its samples hit, and the item *falls* under the
 rule if enough models answer it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -27,8 +27,7 @@ from eyetest.redaction import plain_settings
 __all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-KINDS = ("filter", "grade", "review", "select", "harden")
-HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
+KINDS = ("filter", "grade", "review", "select")
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
 AXES = ("modality", "ask", "shots", "letters", "method", "history", "prompts")  # of a panel's condition
@@ -88,36 +87,13 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return (*((self.per,) if self.per else ()), *self.balance, *self.proportional)
 
 
-class Harden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The remaining items become another benchmark that asks the same: exactly one way, with its settings."""
-
-    options: dict[str, Any] | None = None
-    screenshot: dict[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if len([way for way in HARDENINGS if getattr(self, way) is not None]) != 1:
-            raise ValueError(f"harden: say one of {' and '.join(HARDENINGS)}; each is a stage of its own")
-
-    @property
-    def way(self) -> str:
-        """The name of the way."""
-        return next(way for way in HARDENINGS if getattr(self, way) is not None)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of the way."""
-        settings: dict[str, Any] = getattr(self, self.way)
-        return settings
-
-
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A step of a recipe: exactly one of ``filter``, ``grade``, ``review``, ``select`` and ``harden``."""
+    """A step of a recipe: exactly one of ``filter``, ``grade``, ``review`` and ``select``."""
 
     filter: str | None = None
     grade: str | None = None
     review: Review | None = None
     select: Select | None = None
-    harden: Harden | None = None
     name: str = ""
     panel: str | None = None
     right: dict[str, Cut] = {}  # by metric, the cut for right answers, default 1; ``any`` for the others
@@ -132,8 +108,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     people: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     """The share of items that people answer right: no larger share of golds can be wrong."""
     judge: str | None = None
-    writer: str | None = None  # the panel whose model writes options; an empty panel makes them by rule only
-    checker: str | None = None  # the panel whose model checks them; not the writer
     then: VerdictKind | None = None  # the verdict on an item that does not pass, where a filter leaves it open
     full_counts: bool = False  # ask all models, also where the verdict is settled: counts are used later
 
@@ -151,7 +125,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def title(self) -> str:
         """Its name in verdicts."""
-        return self.name or self.filter or self.grade or (self.harden.way if self.harden else self.kind)
+        return self.name or self.filter or self.grade or self.kind
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -161,14 +135,13 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     panels: dict[str, Panel] = {}
     stages: tuple[Stage, ...] = ()
     form: str = ""  # the question for people about items that a stage leaves to them, where no review sets one
-    rescale: dict[str, Literal["proportional"]] = {}  # by panel: thresholds are shares, for a panel of any size
     seed: int = 0
 
     @property
-    def rounds(self) -> list[Review]:
-        """The review form of each round; without a review stage, the one for items that others leave open."""
-        reviews = [stage.review for stage in self.stages if stage.review] or [Review()]
-        return [msgspec.structs.replace(review, form=review.form or self.form) for review in reviews]
+    def reviewing(self) -> Review:
+        """The review of the recipe; without a review stage, of items that others leave open."""
+        review = next((stage.review for stage in self.stages if stage.review), Review())
+        return msgspec.structs.replace(review, form=review.form or self.form)
 
     def written_down(self) -> "Recipe":
         """The recipe for files and pages: no sampling settings that could be a key."""
@@ -237,59 +210,3 @@ def _fewest(cut: Cut, hits: int, unknown: int) -> int:
         if any(_settled(cut, hits + new, hits + new + unknown - more) is not None for new in range(more + 1)):
             return more
     return unknown
-
-
-SUITE_TAGS = ("dimension", "task", "dataset")  # the tags of a suite's tables, widest first
-_Name = Annotated[str, msgspec.Meta(pattern=r"^([^\s/\\.][^/\\]*)?$", max_length=100)]
-
-
-class TagNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which tag of a benchmark's items holds which tag of the suite."""
-
-    dimension: str = "dimension"
-    task: str = "task"
-    dataset: str = "dataset"
-
-
-class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A benchmark of a suite: to be asked, or answered already."""
-
-    bench: str = ""  # a benchmark folder, or any importable file
-    runs: tuple[str, ...] = ()  # with the answers: nothing is asked, and ``bench`` is only needed for changed golds
-    name: _Name = ""
-    dimension: str = ""
-    task: str = ""
-    dataset: str = ""  # the dataset of all of its items, whatever their own tags say
-    tags: TagNames = TagNames()
-    metric: str | None = None
-    limit: Count | None = None
-
-    def __post_init__(self) -> None:
-        if not self.bench and not self.runs:
-            raise ValueError("say which benchmark is asked (bench), or where its answers are (runs)")
-        if self.runs and self.limit:
-            raise ValueError("limit is about what is asked; runs hold answers already")
-
-
-class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Benchmarks, models, conditions, and which part of the answers is reported."""
-
-    benchmarks: Annotated[tuple[SuiteBenchmark, ...], msgspec.Meta(min_length=1)]
-    models: str | tuple[str, ...] | dict[str, Any] = ()  # a models.yaml, specs, or names with their specs
-    title: str = ""
-    conditions: str | tuple[str, ...] | dict[str, Any] = ()
-    """Named conditions (``[image, no-image+cot]``), or values by axis (``{modality: image, shots: [none]}``)."""
-    prompts: str = ""  # a name, or a file beside the suite
-    samples: Count = 1
-    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
-    limit: Count | None = None
-    by: tuple[str, ...] = ()  # tables of groups of models: model.size_b
-    unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
-
-
-def spelled_out(value: Any) -> Any:
-    """A suite with every benchmark that is only a path as an entry of its own."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("benchmarks"), list | tuple):
-        return value
-    entries = [{"bench": entry} if isinstance(entry, str) else entry for entry in value["benchmarks"]]
-    return {**value, "benchmarks": entries}

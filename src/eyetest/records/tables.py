@@ -79,8 +79,6 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     first_byte: SomeSeconds | None = None  # until an answer begins; default 300
     connect: SomeSeconds | None = None  # until the server is reached; default 10
     patience: Seconds | None = None  # for a server that has gone away; default 600, at most 30 before a first answer
-    gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
 
     def fact(self, name: str) -> str | None:
         """A property or a fact as a word: a size in whole billions from 2 on, else tenths; yes or no; numbers."""
@@ -151,8 +149,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "cut off", "unparsed"]
 GIVEN = "given"  # the metric and the rule of a score decided elsewhere
 VerdictKind = Literal["keep", "drop", "fix", "review"]
-DecisionKind = Literal["keep", "drop", "fix", "unsure", "undo"]
-"""``unsure``: cannot tell. ``undo`` withdraws the reviewer's last decision on that item and round."""
+DecisionKind = Literal["keep", "drop", "fix", "unsure"]
+"""``unsure``: cannot tell."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -237,7 +235,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     table_version: ClassVar[int] = 2
 
     item: str
-    round: int
     reviewer: str
     time: str
     decision: DecisionKind

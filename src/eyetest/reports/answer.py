@@ -6,16 +6,17 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup
 
-from eyetest.errors import counted
+from eyetest.errors import counted, listed
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.page import clip, estimate
 from eyetest.records import BLIND_MODALITIES
-from eyetest.reports.report import NEARLY_ALL, Counts, Report, ReportItems
+from eyetest.reports.report import NEARLY_ALL, Report, ReportItems
 
 _NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much above guessing
 _LONGEST_NAME, _MOST_BENCHMARKS = 48, 6
+_OCR_STAND_IN = "reader:"  # specs of models that are given the text of an OCR engine
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
 
@@ -45,7 +46,8 @@ def first_sentence(report: Report) -> str:
     head, blind = report.headline, _best_without(report)
     if head is None or "benchmark" in head.columns:
         return ""
-    best, seen = best_of(head)[0][1], was_asked(report, WITH_IMAGE)
+    best = head.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max()).row(0, named=True)
+    seen = was_asked(report, WITH_IMAGE)
     scores = (
         [f"{_name(best)} scores {_share(best, 'accuracy')}{' with the image' if seen else ''}"]
         if seen or not blind
@@ -66,20 +68,12 @@ def lacks(report: Report) -> list[tuple[str, str]]:
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
         return [(why, _ASK.format("image,no-image-guess"))]
-    lacking: list[tuple[str, str]] = []
-    if not was_asked(report, WITH_IMAGE):
-        lacking.append(("No model was asked with the image.", _ASK.format("image")))
-    if not was_asked(report, BLIND_MODALITIES):
-        lacking.append(("No model was asked without the image.", _ASK.format("no-image-guess")))
-    elif mean_gain(report) is None and not lacking:
-        why = "Gain: not measured (no model was asked both with and without the image)."
-        lacking.append((why, _ASK.format("image,no-image-guess")))
-    elif not lacking and not _gains(report, "leakage"):
-        named = any(entry.base for entry in report.material.results.models.values())
-        why = "no base language model was asked without the image" if named else "no base language model named"
-        what = f"Leakage: not measured ({why}). models.yaml names it (base:)."
-        lacking.append((what, _ASK.format("no-image-guess")))
-    return lacking
+    asked = {"with the image": (WITH_IMAGE, "image"), "without the image": (BLIND_MODALITIES, "no-image-guess")}
+    return [
+        (f"No model was asked {words}.", _ASK.format(condition))
+        for words, (modalities, condition) in asked.items()
+        if not was_asked(report, modalities)
+    ]
 
 
 def _need(report: Report) -> Iterator[str]:
@@ -173,20 +167,17 @@ def cautions(report: Report) -> list[str]:
     if not material.is_answered:
         return []
     notes = [f"{note}." for note in caveats(material.results)]
+    known = material.results.models
+    if names := sorted(name for name, entry in known.items() if entry.spec.startswith(_OCR_STAND_IN)):
+        notes.append(
+            f"Screenshots were answered by a stand-in: {listed(names, 6)} did not see them. An OCR engine read them, "
+            "and a model was given the text and the images cut out of them."
+        )
     if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
         most: int = lacking.select(pl.col("missing").max()).item()
-        models = f"{_model_count(lacking):,} of {counted(_model_count(report.headline), 'model')}"
+        models = f"{lacking['model'].n_unique():,} of {counted(report.headline['model'].n_unique(), 'model')}"
         notes.append(f"{models} did not answer all items: up to {most:,} are missing.")
     return notes
-
-
-def headline_counts(report: Report, links: ReportItems) -> Counts:
-    """Links of the headline's numbers that count items."""
-    rows = [] if report.headline is None else report.headline.to_dicts()
-    return {
-        "n": [links.answered(row) for row in rows],
-        "missing": [links.answered(row, "unscored", "missing") for row in rows],
-    }
 
 
 def was_asked(report: Report, modalities: Sequence[str]) -> bool:
@@ -199,19 +190,6 @@ def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
     """Rows of a measure over the usual answers and those without the image; none if it does not apply."""
     table = report.material.known(measure, scope="usual and blind")
     return [] if table is None else table.to_dicts()
-
-
-def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
-    """The best model, or that of each benchmark with its name; models with few answers are no candidates."""
-    several = "benchmark" in head.columns
-    named = head if several else head.with_columns(pl.lit("").alias("benchmark"))
-    able = named.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max().over("benchmark"))
-    first = able.unique("benchmark", keep="first", maintain_order=True)
-    return [(f" on {clip(row['benchmark'], 40)}" if several else "", row) for row in first.iter_rows(named=True)]
-
-
-def _model_count(head: pl.DataFrame, having: str = "model") -> int:
-    return head.drop_nulls(having).get_column("model").n_unique() if having in head.columns else 0
 
 
 def mean_gain(report: Report) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """An audit as one self-contained HTML file, with the items of its findings and their images."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
 from numbers import Real
@@ -16,32 +16,30 @@ from eyetest.probes.audit import Audit, gravest_first
 from eyetest.probes.guessing import positions
 from eyetest.records import Finding, letter
 
-_COUNTS = ("positions", "counts", "observed")
 _ALARMS = ("bad", "suspect")
 _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP, _IN_NOTE, _UNFOLDED = 4, 3, 6
-_MOST = 1e15  # a larger number is not drawn
+_MOST_BARS, _MOST = 26, 1e15  # more bars, or a larger number, are not drawn
 
 
 class Bars(NamedTuple):
-    """Counts beside the expected ones."""
+    """Counts beside the expected one."""
 
-    name: str
     labels: list[str]
     values: list[float]
-    expected: list[float]
+    expected: float
     counts: Sequence[ItemCount] = ()
 
     @property
     def top(self) -> float:
         """The value that fills the height of the chart."""
-        return max([*self.values, *self.expected, 1e-9])
+        return max(*self.values, self.expected, 1e-9)
 
 
 class Figures(NamedTuple):
     """A finding's numbers: drawn where possible, else listed."""
 
-    bars: list[Bars]
+    bars: Bars | None
     rest: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
@@ -133,13 +131,13 @@ def _in_findings(findings: Sequence[Finding], audit: Audit, at: ItemsAt) -> Item
 def _linked(drawn: Figures, finding: Finding, at: ItemsAt) -> Figures:
     """Figures whose bars link to the items with their gold at that place."""
     options = finding.numbers.get("options")
-    if finding.probe != positions.name or not isinstance(options, int) or not drawn.bars:
+    if finding.probe != positions.name or not isinstance(options, int) or drawn.bars is None:
         return drawn
     counts = [
         at.count(int(number), Query(gold=letter(place), options=(options, options)))
-        for place, number in enumerate(drawn.bars[0].values)
+        for place, number in enumerate(drawn.bars.values)
     ]
-    return drawn._replace(bars=[drawn.bars[0]._replace(counts=counts), *drawn.bars[1:]])
+    return drawn._replace(bars=drawn.bars._replace(counts=counts))
 
 
 def spread(findings: Sequence[Finding], most_items: int) -> list[list[tuple[str, ...]]]:
@@ -173,40 +171,16 @@ def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[st
     return [*counts, ("keep", kept)]
 
 
-def figures(values: dict[str, Any], name: str = "") -> Figures:
-    """Bars of the counts in a finding's numbers, or in the groups of them; what cannot be drawn is listed."""
-    made, used = Figures([], []), set[str]()
-    key = next((key for key in _COUNTS if key in values), "")
-    counts = _numbers(values.get(key))
-    if 2 <= len(counts) <= 26:
-        expected = _numbers(values.get("expected")) or _numbers([values.get("expected")]) * len(counts)
-        labels: Any = values[key] if isinstance(values[key], dict) else values.get("options")
-        named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
-        fits = len(expected) == len(counts)
-        shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
-        made.bars.append(Bars(_words(name), shown, counts, expected if fits else []))
-        used = {key, *["expected"] * fits, *["options"] * named}
-    for key, value in values.items():
-        inner = figures(value, str(key)) if isinstance(value, dict) and not name else Figures([], [])
-        if key in used:
-            continue
-        if inner.bars:
-            made.bars.extend(inner.bars)
-            made.rest.extend(inner.rest)
-        else:
-            made.rest.append((_words(f"{name}, {key}" if name else str(key)), clip(plain(value), 200)))
-    return made
-
-
-def _numbers(values: object) -> list[float]:
-    """A list of numbers that a chart can show, or those of a table; nothing if it is anything else."""
-    values = values.values() if isinstance(values, dict) else values
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        return []
-    numbers: list[Any] = list(values)
-    fit = all(isinstance(number, Real) and not isinstance(number, bool) for number in numbers)
-    return numbers if fit and all(0 <= number <= _MOST for number in numbers) else []
-
-
-def _words(name: str) -> str:
-    return clip(name.replace("_", " "), 60)
+def figures(values: Mapping[str, Any]) -> Figures:
+    """Bars of a finding's counts by position; its other numbers are listed."""
+    used = ("positions", "expected", "options")
+    found: list[Any] = [values.get(name) for name in used]
+    counts, expected, options = found
+    numbers = [*counts, expected] if isinstance(counts, list) and 2 <= len(counts) <= _MOST_BARS else []
+    bars = None
+    if numbers and all(isinstance(number, Real) and 0 <= float(number) <= _MOST for number in numbers):
+        named = isinstance(options, list) and len(options) == len(counts)
+        labels = options if named else map(letter, range(len(counts)))
+        bars = Bars([clip(str(label), 9) for label in labels], counts, expected)
+    rest = [(name, value) for name, value in values.items() if bars is None or name not in used]
+    return Figures(bars, [(clip(name.replace("_", " "), 60), clip(plain(value), 200)) for name, value in rest])

@@ -62,16 +62,11 @@ class Licence(NamedTuple):
         return self.stated if self.is_known else "UNKNOWN"
 
     @property
-    def spdx(self) -> str:
-        """Its SPDX name, if it is a common licence."""
-        word = "-".join(self.stated.lower().replace("_", " ").split())
-        return next((str(name) for name in _data()["licences"] if name.lower() == word), "")
-
-    @property
     def on_the_hub(self) -> str:
         """Its name on the hub."""
-        name = _data()["licences"].get(self.spdx) or self.spdx.lower() or "other"
-        return str(name) if self.is_known else _UNKNOWN
+        word = "-".join(self.stated.lower().replace("_", " ").split())
+        known = {spdx.lower(): name or spdx.lower() for spdx, name in _data()["licences"].items()}
+        return str(known.get(word, "other")) if self.is_known else _UNKNOWN
 
 
 def read_facts(path: Path) -> Statements:
@@ -100,11 +95,13 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
         kind = type(getattr(Statements(), name))
         if (kind is dict) != bool(inner):
             raise InputError(f"{heading('fact', key)}: expected {name + '.NAME' if kind is dict else name}=VALUE")
-        values, last = (content.setdefault(name, {}), inner) if inner else (content, name)
-        values.pop(last, None)
-        if value.strip():
-            parts = [part.strip() for part in value.split(",") if part.strip()]
-            values[last] = parts if kind is tuple else value.strip()
+        given = [part.strip() for part in value.split(",") if part.strip()] if kind is tuple else value.strip()
+        if inner:
+            content[name] = content.get(name, {}) | {inner: given}
+        else:
+            content[name] = given
+    content = {name: value for name, value in content.items() if value}
+    content["sources"] = {name: licence for name, licence in content.get("sources", {}).items() if licence}
     return convert(content, Statements, heading("fact"))
 
 
@@ -151,23 +148,13 @@ class Known(NamedTuple):
         return [source for source in self.sources if not source.licence.is_known]
 
     @property
-    def left_blind(self) -> list[Residual]:
-        """The recorded accuracy without the images."""
-        return self.refinement.left_blind if self.refinement else []
-
-    @property
     def margin(self) -> str:
         """Precision of the score of a model that answers half of the items."""
         items = self.manifest.counts.items
         half = mean([1.0] * (items // 2) + [0.0] * (items - items // 2))
-        if items < 2 or half.low is None or half.high is None:
+        if half.low is None or half.high is None:
             return "any margin"
-        return f"± {100 * (half.high - half.low) / 2:.1f} points (95 %)"
-
-    @property
-    def reviewed(self) -> bool:
-        """Whether the refinement has a stage in which people review every item."""
-        return self.refinement is not None and any(outcome.stage.review for outcome in self.refinement.outcomes)
+        return f"± {50 * (half.high - half.low):.1f} points (95 %)"
 
     @property
     def chance(self) -> float | None:
@@ -180,18 +167,21 @@ class Known(NamedTuple):
 
 def card_of(benchmark: Benchmark, facts: Statements, records: Records | None = None) -> Known:
     """Collect the contents of a benchmark's card; reads all items, but no image."""
-    sources: dict[str, Counter[str]] = {}
+    sources: Counter[tuple[str, str]] = Counter()
     formats: set[str] = set()
     totals: Counter[str] = Counter()
-    pooled = {source.name: source.licence for source in benchmark.manifest.sources}
+    stated = {source.name: source.licence for source in benchmark.manifest.sources} | facts.sources
     for item in benchmark:
         for name in _sources(item, benchmark.manifest):
-            sources.setdefault(name, Counter())[pooled.get(name) or _word(item, _LICENCE_TAGS)] += 1
+            sources[name, stated.get(name) or _word(item, _LICENCE_TAGS)] += 1
         formats.update(image.format for image in item.images)
         totals.update(gold=item.has_gold, images=bool(item.images))
+    named = {name for name, _ in sources}
+    sources.update({(name, word): 0 for name, word in facts.sources.items() if name not in named})
+    licensed = [SourceLicence(name, items, Licence(word)) for (name, word), items in sources.items()]
+    licensed.sort(key=lambda source: (-source.items, source))
     counts = (totals["gold"], totals["images"], tuple(sorted(formats)))
-    refinement = read_refinement(records) if records else None
-    return Known(benchmark.manifest, facts, refinement, _licensed(sources, facts.sources), *counts)
+    return Known(benchmark.manifest, facts, read_refinement(records) if records else None, licensed, *counts)
 
 
 def _sources(item: Item, manifest: Manifest) -> set[str]:
@@ -207,21 +197,11 @@ def _word(item: Item, tags: tuple[str, ...]) -> str:
     return next((word for tag in tags if (word := tag_word(item.tags.get(tag)))), "")
 
 
-def _licensed(sources: dict[str, Counter[str]], stated: dict[str, str]) -> list[SourceLicence]:
-    """Sources with their stated licence; else with those of their items, one line per licence."""
-    rows = [SourceLicence(name, 0, Licence(word)) for name, word in stated.items() if name not in sources]
-    for name, found in sources.items():
-        counts = Counter({stated[name]: found.total()}) if name in stated else found
-        rows += [SourceLicence(name, items, Licence(licence)) for licence, items in counts.items()]
-    return sorted(rows, key=lambda source: (-source.items, source))
-
-
 def share(residual: Residual) -> str:
     """A share in per cent with its interval: ``38.1 [11.2, 64.5]``."""
-    accuracy = residual.accuracy
-    assert accuracy.value is not None
-    words = estimate(accuracy.value, accuracy.low, accuracy.high)
-    return words if accuracy.low is not None else f"{words} (too few items for an interval)"
+    found = residual.accuracy
+    words = estimate(found.value, found.low, found.high)
+    return words if found.low is not None else f"{words} (too few items for an interval)"
 
 
 def write_card(known: Known, data: Path, to: Path) -> None:
@@ -230,12 +210,8 @@ def write_card(known: Known, data: Path, to: Path) -> None:
     ``data``: the folder of the file that ``load_dataset`` opens.
     """
     described = msgspec.json.format(msgspec.json.encode(_croissant(known, data / known.data_files)), indent=2)
-    contents = {
-        "known": known,
-        "front_matter": Verbatim(_front_matter(known)),
-        "share": share,
-        "counted": counted,
-    }
+    front = Verbatim(_front_matter(known))
+    contents = {"known": known, "front_matter": front, "share": share, "counted": counted}
     with replacing_file(to / README) as file:
         file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
     with replacing_file(to / CROISSANT) as file:
@@ -252,7 +228,7 @@ def refuse_edited(to: Path) -> None:
 
 def _front_matter(known: Known) -> str:
     """The YAML front matter for the hub and ``datasets``: only what is known."""
-    licence, opened, items = known.licence, known.data_files, known.manifest.counts.items
+    licence, items = known.licence, known.manifest.counts.items
     other = licence.stated if licence.on_the_hub == "other" else ""
     seen = "visual-question-answering" if known.with_images else "question-answering"
     fields: dict[str, Any] = {
@@ -264,7 +240,7 @@ def _front_matter(known: Known) -> str:
         "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
         "size_categories": [size for size, most in _data()["sizes"].items() if items < most][:1],
         "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
-        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": opened}]}],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": known.data_files}]}],
     }
     kept = {name: value for name, value in fields.items() if value}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)
@@ -279,12 +255,11 @@ def _data() -> dict[str, Any]:
 
 def _croissant(known: Known, items: Path) -> dict[str, Any]:
     """The Croissant description of a benchmark folder or an export, for ``mlcroissant``."""
-    manifest, facts, words = known.manifest, known.facts, _data()
-    spdx, unknown = known.licence.spdx, "UNKNOWN: no licence is stated under which this may be used"
-    stated = known.licence.stated if known.licence.is_known else unknown
+    manifest, facts, words, at = known.manifest, known.facts, _data(), known.data_files
+    unknown = "UNKNOWN: no licence is stated under which this may be used"
     optional = {
         "description": facts.about or manifest.source or f"{known.name}: no description.",
-        "license": f"https://spdx.org/licenses/{spdx}" if spdx else stated,
+        "license": known.licence.stated if known.licence.is_known else unknown,
         "url": facts.homepage,
         "citeAs": facts.citation,
         "datePublished": facts.published.isoformat() if facts.published else "",
@@ -296,7 +271,6 @@ def _croissant(known: Known, items: Path) -> dict[str, Any]:
     with items.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     stored = {"contentSize": f"{items.stat().st_size} B", "encodingFormat": "application/x-parquet", "sha256": digest}
-    at = known.data_files
     files = [_entry("FileObject", at, description="one row an item", contentUrl=at) | stored]
     fields = [_field(column, at) for column in (pq.read_schema(items) if known.exported else SCHEMA)]
     records = [_entry("RecordSet", "items", key={"@id": "items/id"}, field=fields)]
@@ -304,10 +278,12 @@ def _croissant(known: Known, items: Path) -> dict[str, Any]:
         about = "every image once, named by the SHA-256 of its bytes"
         formats = [f"image/{kind}" for kind in known.image_formats]
         files.append(_entry("FileSet", "images", description=about, encodingFormat=formats, includes="images/*/*"))
-        fields = []
-        for name, kind, extract in (("file", "sc:Text", "filename"), ("content", "sc:ImageObject", "content")):
-            source = {"fileSet": {"@id": "images"}, "extract": {"fileProperty": extract}}
-            fields.append(_entry("Field", f"images-by-hash/{name}", dataType=kind, source=source))
+        columns = (("file", "sc:Text", "filename"), ("content", "sc:ImageObject", "content"))
+        sources = [{"fileSet": {"@id": "images"}, "extract": {"fileProperty": part}} for *_, part in columns]
+        fields = [
+            _entry("Field", f"images-by-hash/{name}", dataType=kind, source=source)
+            for (name, kind, _), source in zip(columns, sources, strict=True)
+        ]
         records.append(_entry("RecordSet", "images-by-hash", field=fields))
     return {
         "@context": words["context"] | {word: f"cr:{word}" for word in words["words"]},

@@ -20,14 +20,11 @@ from eyetest.measures.tables import Protocol, like, protocol_label, side_by_side
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.pages.page import clip, estimate, printable, write_page
 from eyetest.records import BLIND_MODALITIES
-from eyetest.records.tables import PROPERTIES
 from eyetest.reports.report import Material, ReportItems
 
 VIEWS = {"image": "with image", "no_image": "without image", "gain": "gain"}
 _ENDS = ("", "_low", "_high", "_rank")
 _SPENT = ("cost", "tokens", "seconds")
-_MOST_VALUES = 12  # of a property of models by which they can be chosen
-_FEW = 6  # up to so many benchmarks intervals are shown from the start
 MEAN = "mean of {}"
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "model"), pl.String),
@@ -175,11 +172,11 @@ class Cell(NamedTuple):
     @property
     def interval(self) -> str:
         """The interval, or nothing."""
-        return "" if self.low is None or self.high is None else f"[{_words(self.low)}, {_words(self.high)}]"
-
-
-def _words(value: float) -> str:
-    return estimate(value / 100)
+        return (
+            ""
+            if self.low is None or self.high is None
+            else f"[{estimate(self.low / 100)}, {estimate(self.high / 100)}]"
+        )
 
 
 class Line(NamedTuple):
@@ -200,7 +197,6 @@ class Board(NamedTuple):
     lines: list[Line]
     facts: dict[str, list[str]]
     spent: str
-    shown: Sequence[str]
     links: Mapping[str, Any]
 
     @property
@@ -209,15 +205,10 @@ class Board(NamedTuple):
         return self.views[0]
 
     @property
-    def few(self) -> bool:
-        """Whether there are few enough columns to show intervals from the start."""
-        return len(self.columns) <= _FEW
-
-    @property
     def data(self) -> Markup:
         """What the page's script needs, as JSON that ends no element."""
         data: dict[str, Any] = {name: [getattr(line, name) for line in self.lines] for name in ("unread", "spent")}
-        data |= {"facts": [line.facts for line in self.lines], "links": self.links, "shown": self.shown}
+        data |= {"facts": [line.facts for line in self.lines], "links": self.links, "shown": list(self.facts)}
         data |= {
             "columns": list(map(printable, self.columns)),
             "models": [printable(line.model) for line in self.lines],
@@ -226,10 +217,8 @@ class Board(NamedTuple):
             view: [[0 if cell.value is None else cell for cell in line.cells[view]] for line in self.lines]
             for view in self.views
         }
-        text = msgspec.json.encode(data).decode("utf-8", "replace")
-        for mark in "<>&":
-            text = text.replace(mark, f"\\u{ord(mark):04x}")
-        return Markup(text)  # noqa: S704 (no mark-up is left)
+        escapes = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&"}
+        return Markup(msgspec.json.encode(data).decode("utf-8", "replace").translate(escapes))  # noqa: S704 (no mark-up is left)
 
 
 def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | None = None) -> Board:
@@ -242,7 +231,7 @@ def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | No
     views = [view for view in VIEWS if table[view].count()] or ["image"]
     by_place = {(row["benchmark"], row["model"]): row for row in table.iter_rows(named=True)}
     spent = next((name for name in _SPENT if name in table.columns and table[name].count()), "")
-    facts = _facts(material, list(dict.fromkeys(table["model"])))
+    facts = _facts(material)
     lines = []
     for model in dict.fromkeys(table["model"]):
         cells = {view: [_cell(by_place.get((column, model)), view) for column in columns] for view in views}
@@ -251,8 +240,7 @@ def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | No
         lines.append(Line(model, mine, cells, row.get("unread"), row.get(spent)))
     lines.sort(key=partial(_order, view=views[0]))
     choices = {name: list(dict.fromkeys(values.values())) for name, values in facts.items()}
-    own = [word.removeprefix(MODEL) for word in material.settings.by if word.startswith(MODEL)]
-    return Board(views, columns, lines, choices, spent, own, _links(material, at))
+    return Board(views, columns, lines, choices, spent, _links(material, at))
 
 
 def _order(line: Line, view: str) -> tuple[Any, ...]:
@@ -270,21 +258,14 @@ def _cell(row: Mapping[str, Any] | None, view: str) -> Cell:
     return Cell(value, low, high, row[f"{view}_rank"])
 
 
-def _facts(material: Material, models: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Properties of models: those named, or else those with a few values; each with its value by model."""
-    entries = {model: material.results.models[model] for model in models if model in material.results.models}
+def _facts(material: Material) -> dict[str, dict[str, str]]:
+    """The named properties of models, each with its value by model."""
     named = [word.removeprefix(MODEL) for word in material.settings.by if word.startswith(MODEL)]
     if named:
         material.results.groups([MODEL + name for name in named])  # refuses unknown ones
-    names = named or dict.fromkeys([*PROPERTIES, *(fact for entry in entries.values() for fact in entry.facts)])
-    known = {
-        name: {model: printable(value) for model, entry in entries.items() if (value := entry.fact(name))}
-        for name in names
-    }
+    entries = material.results.models.items()
     return {
-        name: values
-        for name, values in known.items()
-        if name in named or 2 <= len(set(values.values())) <= _MOST_VALUES
+        name: {model: printable(value) for model, entry in entries if (value := entry.fact(name))} for name in named
     }
 
 

@@ -17,13 +17,12 @@ from eyetest.measures.gain import WITH_IMAGE
 from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
-from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_words
+from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.reports.report import Material, laid_out
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
-UNDECIDED = "undecided: not needed for its quota"
 _HELD_OUT = "held out"
 
 
@@ -221,7 +220,7 @@ def _range(figures: Sequence[str]) -> str:
 
 
 _FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For review")}
-_SHOWN, _MOST_VALUES = 6, 24
+_SHOWN = 6
 Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
 
 
@@ -299,7 +298,6 @@ def write_refine_page(
         "stages": [_stage(*stage, items, album, at) for stage in stages],
         "blind": blind,
         "blind_top": min(1.0, most * 1.15) or 1.0,
-        "tags": list(_by_tag(items, kept, into, at)),
         "recipe": recipe_yaml(record.recipe),
         "album": album.images,
     }
@@ -332,18 +330,3 @@ def _stage(
             groups.append((*words, counts[kind], shown))
     into = at.count(len(verdicts), Query(stage=name))
     return {"name": name, "into": into, "counts": list(counts.items()), "groups": groups}
-
-
-def _by_tag(
-    items: Mapping[str, Item], kept: Sequence[Item], into: Query, at: ItemsAt
-) -> Iterator[tuple[str, list[tuple[str, ItemCount, ItemCount]]]]:
-    """Each tag: its values, how many of the items that went ``into`` it had each, and how many are left."""
-    for tag in sorting_tags(items.values()):
-        words = {name: tag_words(item.tags.get(tag)) or ("",) for name, item in items.items()}
-        left = Counter(word for item in kept for word in words[item.id])
-        rows = []
-        for value, number in Counter(word for some in words.values() for word in some).most_common(_MOST_VALUES):
-            where, tags = (at, ((tag, value),)) if value else (NOWHERE, ())
-            before = where.count(number, msgspec.structs.replace(into, tags=tags))
-            rows.append((value, before, where.count(left[value], Query(verdict="kept", tags=tags))))
-        yield tag, rows

@@ -1,12 +1,12 @@
 """A report: results and their measures, the figures they allow, the headline, links to items; and its files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import polars as pl
@@ -15,11 +15,11 @@ from altair.typing import ChartType
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.printed import csv_text, is_text, texts_of
-from eyetest.measures.results import EXTERNAL, MODEL, PROTOCOL, own_settings
+from eyetest.measures.results import MODEL, PROTOCOL, own_settings
 from eyetest.measures.tables import protocol_label
-from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
+from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.page import clip
-from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
+from eyetest.pages.plots import as_png, as_svg, benchmark_of, named, shown
 from eyetest.records import BLIND_MODALITIES, Condition, Score, columns
 from eyetest.reports.figures import FIGURES, Figure
 from eyetest.store import refuse_to_lose, replacing_folder
@@ -34,7 +34,7 @@ _USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
 NO_ANSWERS = "no answers were given: name a run beside the benchmark"
 Scope = Literal["usual", "usual and blind", "all"]
 """Which answers: usual protocol, that and without the image, or any."""
-Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]  # a measure, its tags, scope and own settings
+Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]  # a measure, its tags, scope and settings
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,15 @@ class Material:
 
     results: Results
     settings: Settings = field(default_factory=Settings)
-    external: Mapping[str, float] = field(default_factory=dict)  # score of each model from elsewhere
     funnel: pl.DataFrame | None = None
-    own: Mapping[str, str] = field(default_factory=dict)
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
-    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
-        """The table of a measure over some answers; raises what the measure raises."""
-        key = (name, tuple(by), scope, tuple(sorted(self.own.items())))
+    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual", **own: str) -> pl.DataFrame:
+        """The table of a measure over some answers, with settings of its own; raises what the measure raises."""
+        key = (name, tuple(by), scope, tuple(own.items()))
         if key not in self._known:
             try:
-                self._known[key] = self._measure(name, tuple(by), scope)
+                self._known[key] = self._measure(*key)
             except NotMeasurable as reason:
                 self._known[key] = reason
         known = self._known[key]
@@ -61,10 +59,10 @@ class Material:
             raise known
         return known.table
 
-    def known(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame | None:
+    def known(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual", **own: str) -> pl.DataFrame | None:
         """The table of a measure, or None if it cannot be computed."""
         with suppress(NotMeasurable):
-            return self.measured(name, by, scope=scope)
+            return self.measured(name, by, scope=scope, **own)
         return None
 
     def measures(self) -> list[str]:
@@ -126,24 +124,14 @@ class Material:
         if named := tuple(word for word in self.settings.by if not word.startswith(MODEL)):
             self.results.by_tags(named)
             return named
-        fit = [tag for tag in self.results.tags if 2 <= self._values(tag) <= MOST_VALUES]
+        fit = [tag for tag in self.results.tags if 2 <= self.results.values(tag).n_unique() <= MOST_VALUES]
         return tuple(sorted((tag for tag in fit if _rank(tag) < len(_SKILLS)), key=_rank)[:MOST_TAGS])
 
-    @cached_property
-    def comparable_tags(self) -> tuple[str, ...]:
-        """Tags with few enough values to compare all of them."""
-        return tuple(tag for tag in self.tags if self._values(tag) <= MOST_VALUES)
-
-    def _values(self, tag: str) -> int:
-        return self.results.values(tag).n_unique()
-
-    def _measure(self, name: str, by: tuple[str, ...], scope: Scope) -> Measured:
+    def _measure(self, name: str, by: tuple[str, ...], scope: Scope, own: tuple[tuple[str, str], ...]) -> Measured:
         if not self.is_answered and name != _NEED_NO_ANSWERS:
             raise NotMeasurable(NO_ANSWERS)
         measure = MEASURES[name]
-        own: dict[str, Any] = {EXTERNAL: self.external, **self.own}
-        own = own_settings(measure, {key: value for key, value in own.items() if key in measure.own})
-        settings = replace(self.settings, by=by, own=own)
+        settings = replace(self.settings, by=by, own=own_settings(measure, dict(own)))
         if scope == "all" or not self.is_answered:
             return measure.measure(self.results, settings)
         return measure.measure(self.usual if scope == "usual" else self.usual_and_blind, settings)
@@ -189,34 +177,6 @@ class ReportItems:
         about = self._about(benchmark)
         return ItemCount(number) if about is None else self.at.count(number, msgspec.structs.replace(about, **more))
 
-    def answered(
-        self, row: Mapping[str, Any], kind: AskedKind = "scored", column: str = "n", **more: Any
-    ) -> ItemCount:
-        """Items that the series of a row answered so: ``series`` or ``model``, ``benchmark``, ``modality``."""
-        number, benchmark = row[column] or 0, row.get("benchmark")
-        who = self._ways.get(row.get("series") or row["model"], ())
-        filters = {
-            (model, self.words_of(protocol))
-            for name, model, protocol in who
-            if benchmark in (None, name)
-            and (
-                protocol[0] == row["modality"]
-                if row.get("modality")
-                else protocol == self.material.usual_ways.get(name)
-            )
-        }
-        if len(filters) != 1:
-            return ItemCount(number)
-        return self.count(number, self._benchmark(row), answers=(AnswerFilter(kind, *filters.pop()),), **more)
-
-    def asked(self, row: Mapping[str, Any]) -> ItemCount:
-        """Items asked under a protocol."""
-        words = self.words_of(tuple(row[axis] for axis in PROTOCOL))
-        return self.count(row["items"], self._benchmark(row), answers=(AnswerFilter("asked", "", words),))
-
-    def _benchmark(self, row: Mapping[str, Any]) -> str | None:
-        return row.get("benchmark") if len(self._names) > 1 else None
-
     def words_of(self, protocol: Sequence[str]) -> str:
         """A condition by the axes in which these results differ."""
         return " ".join(
@@ -229,20 +189,8 @@ class ReportItems:
     def _varied(self) -> list[str]:
         return self.material.results.varied(PROTOCOL)
 
-    @cached_property
-    def _ways(self) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
-        """By the name of a series: benchmark, model and protocol."""
-        scores = self.material.results.scores.select(pl.col("benchmark", "model", *PROTOCOL).cast(pl.String))
-        ways: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
-        frame = named(scores.unique().collect()).select("series", "benchmark", "model", *PROTOCOL)
-        for series, benchmark, model, *protocol in frame.iter_rows():
-            ways.setdefault(series, []).append((benchmark, model, tuple(protocol)))
-        return ways
 
-
-ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have
 _IMAGES = ("svg", "png", "csv")
-NOT_MEASURED = "not-measured"  # the file that lists empty cells of tables
 
 
 @dataclass(frozen=True)
@@ -258,26 +206,24 @@ class DrawnFigure:
         return as_svg(self.figure.draw(self.numbers))
 
 
-class Missing(NamedTuple):
-    """A figure that these results do not allow, why not, and what would provide it."""
-
-    title: str
-    why: str
-    needs: str
-
-
 @dataclass(frozen=True)
 class Report:
     """All contents of a report, in order."""
 
     material: Material
     drawn: list[DrawnFigure]
-    missing: list[Missing]
+    missing: list[tuple[Figure, str]]
+    """The figures that these results do not allow, and why not."""
 
     @cached_property
     def headline(self) -> pl.DataFrame | None:
-        """Each model's accuracy, gain and leakage, the best first; None if no model was asked."""
-        return _headline(self.material)
+        """Each model's accuracy, the best first; None if no answer has a score."""
+        table = self.material.known("accuracy")
+        if table is None or (table := named(table).drop_nulls("accuracy")).is_empty():
+            return None
+        head = shown(table, pl.col("series").alias("model"), "accuracy±", "unread", "n", "missing")
+        around = benchmark_of(table)
+        return head.sort(*around, "accuracy", descending=[*(False for _ in around), True])
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -292,8 +238,7 @@ class Report:
             "missing": scored.n_unique(),
         }
         keys = ["benchmark", *PROTOCOL]
-        whole = [count.cast(pl.Int64).alias(name) for name, count in counts.items()]
-        asked = scores.group_by(keys).agg(whole).sort(keys).collect()
+        asked = scores.group_by(keys).agg(**counts).with_columns(pl.col(*counts).cast(pl.Int64)).sort(keys).collect()
         if asked.is_empty():
             return asked
         known = self.material.results.every_item().group_by("benchmark").len("known")
@@ -302,17 +247,15 @@ class Report:
         return joined.with_columns((possible - pl.col("missing")).alias("missing")).drop("known")
 
 
-def tell(material: Material, figures: Sequence[Figure] | None = None) -> Report:
-    """Measure what these results allow: these figures, or those of every report."""
-    drawn: list[DrawnFigure] = []
-    missing: list[tuple[str, Missing]] = []
-    for figure in sorted(FIGURES.values() if figures is None else figures, key=lambda figure: figure.place):
+def tell(material: Material) -> Report:
+    """Measure what these results allow."""
+    report = Report(material, [], [])
+    for figure in sorted(FIGURES.values(), key=lambda figure: figure.place):
         try:
-            drawn.append(DrawnFigure(figure, figure.numbers(material)))
+            report.drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
-            missing.append((figure.part, Missing(figure.title, str(reason), figure.needs)))
-    parts = {"", *(each.figure.part for each in drawn)}
-    return Report(material, drawn, [figure for part, figure in missing if part in parts])
+            report.missing.append((figure, str(reason)))
+    return report
 
 
 def chart(name: str, results: Results) -> ChartType:
@@ -320,59 +263,22 @@ def chart(name: str, results: Results) -> ChartType:
     return FIGURES[name].draw(FIGURES[name].numbers(Material(results)))
 
 
-def _headline(material: Material) -> pl.DataFrame | None:
-    table = material.known("accuracy")
-    if table is None or (table := named(table).drop_nulls("accuracy")).is_empty():
-        return None
-    around = benchmark_of(table)
-    head = shown(table, pl.col("series").alias("model"), "accuracy±", "unread", "n", "missing")
-    for more in (_guessing(material, around), _gains(material, around)):
-        if more is not None:
-            head = head.join(more, on=[*around, "model"], how="left", nulls_equal=True)
-    for count, beside in ((ALL_OPTIONS, ["with_options"]), ("gain_n", [])):
-        if count in head.columns and head.select((pl.col(count) == pl.col("n")).all()).item():
-            head = head.drop(count, *beside)
-    return head.sort(*around, "accuracy", descending=[*(False for _ in around), True])
-
-
-def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
-    """Gain and leakage of the models that saw the image under the usual protocol."""
-    table = material.known("gain", scope="usual and blind")
-    if table is None or not set(around) <= set(table.columns):
-        return None
-    usual = table.filter(pl.col("with_image_by").is_in(material.usual_protocols))
-    way = pl.col("no_image_by").str.replace(r" direct$", "")
-    estimates, number = bounded("gain", "leakage"), pl.col("n").alias("gain_n")
-    return usual.select(*around, "model", *estimates, "no_image", way, number, "^leakage_n$")
-
-
-def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
-    """Score of guessing on the items with options that each model answered, and the model's on the same."""
-    table = material.known("guessing")
-    if table is None:
-        return None
-    series, score = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
-    return named(table).select(*around, series, score, "guessing", pl.col("n").alias(ALL_OPTIONS))
-
-
 MOST_ROWS, _LONGEST_CELL = 120, 80
 _SHARES = frozenset(
     "accuracy score with_options guessing random gain leakage no_image with_image base unread unclipped difference "  # noqa: SIM905 (words)
     "a_mean b_mean detectable detectable_adjusted format_hits share above delta1 delta2 delta3 overall weighted "
-    "plain picked gold generated weighed same original four ten vision mean".split()
+    "plain original four ten vision mean".split()
 )
 """Columns of measures that hold shares, which pages show in per cent."""
 
 
-def laid_out(
-    table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
-) -> dict[str, Any]:
+def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3) -> dict[str, Any]:
     """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
     shares = [name for name in table.columns if _is_share(table, name)]
-    scaled = texts_of(table.with_columns(pl.col(name) * 100 for name in shares), MOST_ROWS, 1, whole=whole)
+    scaled = texts_of(table.with_columns(pl.col(name) * 100 for name in shares), MOST_ROWS, 1)
     words: dict[str, Sequence[str | ItemCount]] = {
         name: [clip(cell, _LONGEST_CELL) for cell in (scaled[name] if name.replace(" ", "_") in shares else cells)]
-        for name, cells in texts_of(table, MOST_ROWS, digits, whole=whole).items()
+        for name, cells in texts_of(table, MOST_ROWS, digits).items()
     }
     for name, column in counts.items():
         if name in words:
@@ -390,25 +296,17 @@ def _is_share(table: pl.DataFrame, name: str) -> bool:
     return most is None or float(most) <= 1  # type: ignore[arg-type]
 
 
-def refuse_to_lose_files(
-    folder: Path, more: Sequence[Figure], tables: Iterable[str] = (), *, overwrite: bool
-) -> None:
-    """Refuse before drawing to replace other files than those of the usual figures, some more, and some tables."""
-    names = (*FIGURES, *(figure.name for figure in more), *tables, NOT_MEASURED)
-    ours = {f"{name}.{end}" for name in names for end in (*_IMAGES, "tex")}
-    refuse_to_lose(folder, overwrite=overwrite, ours=ours)
+def refuse_to_lose_files(folder: Path, *, overwrite: bool) -> None:
+    """Refuse before drawing to replace other files than figures."""
+    refuse_to_lose(folder, overwrite=overwrite, ours={f"{name}.{end}" for name in FIGURES for end in _IMAGES})
 
 
-def write_figures(
-    report: Report, folder: Path, tables: Callable[[Path], None] | None = None, *, overwrite: bool
-) -> int:
-    """Write each figure as NAME.svg, NAME.png and NAME.csv, and what else ``tables`` writes; returns their number."""
+def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
+    """Write each figure as NAME.svg, NAME.png and NAME.csv; returns their number."""
     with replacing_folder(folder, overwrite=overwrite) as new:
         for drawn in report.drawn:
             name = drawn.figure.name
             (new / f"{name}.svg").write_text(drawn.svg, encoding="utf-8")
             (new / f"{name}.png").write_bytes(as_png(drawn.figure.draw(drawn.numbers)))
             (new / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
-        if tables is not None:
-            tables(new)
     return len(report.drawn)

@@ -15,13 +15,13 @@ from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query, reason_
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import for_page
+from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
 from eyetest.reports.answer import (
     cautions,
     details,
     first_sentence,
-    headline_counts,
     lacks,
     nothing_scored,
     usual,
@@ -49,15 +49,13 @@ class Reason(NamedTuple):
     items: list[tuple[ItemView, list[Reply]]]
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A further section of the page: a table."""
 
     title: str
     table: pl.DataFrame
-    digits: int = 3
-    whole: bool = False  # whether empty columns of the table are shown
     note: str = ""
+    digits: int = 3
 
 
 @dataclass(frozen=True)
@@ -74,16 +72,14 @@ class ReportDetails:
     at: ItemsAt = NOWHERE
     left: Benchmark | None = None
     """The refined benchmark, if the one that it was made from is there as well."""
-    verdict: str = ""  # first sentences, instead of those about scores with and without the image
-    cautions: Sequence[str] = ()
-    sections: Sequence[Section] = ()
+    ranking: Sequence[Section] = ()
+    """The ranking before and after a refinement."""
 
 
 def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
     material, asked = report.material, report.asked
     items = ReportItems(material, [bench for bench in about.benchmarks if bench is not about.left], about.at)
-    asked_counts = {"items": [items.asked(row) for row in asked.iter_rows(named=True)]}
     asked = asked if asked.get_column("benchmark").n_unique() > 1 else asked.drop("benchmark")
     drawn = []
     for each in report.drawn:
@@ -91,27 +87,28 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         table = laid_out(each.numbers, counts)
         drawn.append((each.figure, each.numbers, for_page(each.svg, each.figure.title), table))
     board = None if report.headline is None else board_of(material, about.at)
-    first = first_sentence(report)
     contents = {
         "at": about.at,
         "benchmarks": [(bench.manifest, _counts(bench, items, about.left)) for bench in about.benchmarks],
         "drawn": drawn,
-        "head": None if report.headline is None else laid_out(report.headline, headline_counts(report, items)),
+        "head": None if report.headline is None else laid_out(report.headline),
         "notes": material.notes(),  # of figures and headline, not of tiles
         "about": about,
         "report": report,
         "board": board,
         "views": VIEWS,
-        "answer": about.verdict or first or (nothing_scored(report, items) if board is None else leaders(board)),
-        "details": [] if about.verdict else details(report),
-        "lacks": [] if about.verdict else lacks(report),
+        "answer": first_sentence(report) or (nothing_scored(report, items) if board is None else leaders(board)),
+        "details": details(report),
+        "lacks": lacks(report),
         "every": items.count(len(material.results.every_item())),
-        "cautions": [*about.cautions, *cautions(report)],
+        "sections": [*about.ranking, *_linked(material, about.benchmarks)],
+        "cautions": cautions(report),
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
         "models": list(_models(report)) if material.is_answered else [],
-        "asked": laid_out(asked, asked_counts),
+        "asked": laid_out(asked),
         "usual": usual(report) if material.is_answered else "",
         "table": laid_out,
+        "album": about.album.images,
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
 
@@ -125,6 +122,15 @@ def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) ->
         kept = items.at.count(number, Query(verdict="kept", options=span))
         counts[kind] = kept if benchmark is left else items.count(number, name, options=span)
     return counts
+
+
+def _linked(material: Material, benchmarks: Sequence[Benchmark]) -> Iterator[Section]:
+    """Scores and differences where a benchmark was made of another with more options, or as screenshots."""
+    steps = {step.step for benchmark in benchmarks for step in benchmark.manifest.lineage}
+    if len(benchmarks) > 1 and steps & {"options", SCREENSHOT_STEP}:
+        note = "Few options, ten options and screenshots of the same items, and what each step costs."
+        if (table := material.known("linked", scope="all")) is not None:
+            yield Section("Linked settings", table, note)
 
 
 def _models(report: Report) -> Iterator[tuple[str, str]]:
@@ -147,7 +153,7 @@ def run_steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def report_settings(
-    material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark], external: str
+    material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark]
 ) -> list[tuple[str, str]]:
     """Names and values of the settings that decide the result; ``reading``: scorer and clusters, if known."""
     values: dict[str, str] = {}
@@ -155,8 +161,7 @@ def report_settings(
         scorer, cluster = reading
         values = {"rules": scorer.rules.version, "metric": scorer.metric or "by the item", "clusters": cluster}
     values |= {"level": f"{material.settings.level:g}", "resamples": f"{material.settings.resamples:,}"}
-    values |= {"seed": str(material.settings.seed)} | ({"external scores": external} if external else {})
-    values["measures"] = ", ".join(material.measures())
+    values |= {"seed": str(material.settings.seed), "measures": ", ".join(material.measures())}
     fingerprints = [(f"fingerprint of {bench.manifest.name}", bench.manifest.fingerprint) for bench in benchmarks]
     return [*values.items(), *fingerprints]
 
@@ -182,22 +187,20 @@ def removed_items(
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in ("drop", "review"):
             by_reason.setdefault((verdict.verdict, verdict.stage, reason_kind(verdict.reason)), []).append(verdict)
-    chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), max(0, most))
-    wanted, items = {verdict.item for _, verdict in chosen}, dict[str, Item]()
+    chosen = in_turns(by_reason.values(), max(0, most))
+    wanted, items = {verdict.item for verdict in chosen}, dict[str, Item]()
     for benchmark in about.benchmarks:
         items |= {item.id: item for item in benchmark if item.id in wanted - items.keys()}
-    replies = replies_to([verdict for _, verdict in chosen], runs, scores)
+    replies = replies_to(chosen, runs, scores)
     reasons: list[Reason] = []
-    for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
+    for key, fallen in sorted(by_reason.items(), key=lambda reason: (reason[0][0], -len(reason[1]), reason[0])):
         shown = [
             (show_verdict(verdict, items.get(verdict.item), about.album), replies.get(verdict.item, []))
-            for of, verdict in chosen
-            if of == key
+            for verdict in fallen
+            if verdict in chosen
         ]
-        kind, stage, _ = key
-        count = about.at.named(verdict.item for verdict in by_reason[key])
-        exact = [verdict.reason for verdict in by_reason[key]]
-        reasons.append(Reason(kind, stage, together(exact), count, shown))
+        count, why = about.at.named(verdict.item for verdict in fallen), together([row.reason for row in fallen])
+        reasons.append(Reason(*key[:2], why, count, shown))
     return reasons
 
 
@@ -205,7 +208,7 @@ def ranking_sections(material: Material, verdicts: Sequence[Verdict]) -> list[Se
     """The section on the ranking before and after a refinement, if models were ranked."""
     gone = {row.item for row in verdicts if row.verdict in ("drop", "review")}
     shift = ranking_shift(material, gone) if gone else None
-    return [Section("Ranking before and after", shift[1], digits=1, note=shift[0])] if shift else []
+    return [Section("Ranking before and after", shift[1], shift[0], digits=1)] if shift else []
 
 
 def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:

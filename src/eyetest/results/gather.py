@@ -3,13 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 from eyetest.measures import Results
 from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, SENTENCE_KINDS, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
@@ -31,7 +30,6 @@ from eyetest.records import (
     letter,
     tag_words,
 )
-from eyetest.records.recipe import SUITE_TAGS, SuiteBenchmark
 from eyetest.results.scores import (
     ScoreProvenance,
     answers_of,
@@ -299,9 +297,6 @@ def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     for goal in goals[-1:] if made.unanswered else ():
         chosen = "answers themselves chose the number of items, which intervals and tests here take as given"
         notes.append(f"asked only until {goal} was certain; {chosen}")
-    if made.unanswered and any(step.options.get("drawn") for step in run.manifest.steps):
-        uneven = "items that tell models apart were likelier to be drawn"
-        notes.append(f"{uneven}, so means over them are not those of the benchmark")
     left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()
     if left_out:
         notes.append(f"{counted(left_out, 'answer')} to items that the benchmark does not have left out")
@@ -342,85 +337,3 @@ def _each_once(scores: pl.LazyFrame) -> pl.LazyFrame:
             f"two runs hold different answers to the same question: {what}; leave one out, or merge them"
         )
     return each
-
-
-BETWEEN = "/"
-_TOLD = ("options", "gold", "position", "kinds", "golds", "content")
-
-
-class SuitePart(NamedTuple):
-    """One benchmark of a suite."""
-
-    name: str
-    about: SuiteBenchmark
-    results: Results
-
-
-def united(parts: Sequence[SuitePart], name: str) -> Results:
-    """The results of all parts, as of one benchmark of this name."""
-    items = pl.concat([_items(part, name) for part in parts], how="diagonal")
-    about = pl.lit(name).alias("benchmark")
-    scores = pl.concat([part.results.scores.with_columns(about, _own(part, "item")) for part in parts])
-    models = {model: entry for part in parts for model, entry in part.results.models.items()}
-    notes = dict.fromkeys(note for part in parts for note in part.results.notes)
-    replies = pl.concat([part.results.replies.with_columns(about) for part in parts])
-    exchanged = pl.concat([part.results.exchanged.with_columns(about, _own(part, "whose")) for part in parts])
-    return Results(scores, items, models, tuple(notes), replies.unique(("benchmark", "request")), exchanged)
-
-
-def parted(results: Results) -> Results:
-    """United results with each part as its own benchmark."""
-    name = pl.col("item").str.split(BETWEEN).list.first().alias("benchmark")
-    return replace(results, scores=results.scores.with_columns(name), items=results.items.with_columns(name))
-
-
-def keep_items(results: Results, ids: Sequence[str]) -> Results:
-    """Only the rows about some items."""
-    kept = results.items.filter(pl.col("item").is_in(pl.Series(ids, dtype=pl.String).implode()))
-    scores = results.scores.join(kept.lazy().select("item"), on="item", how="semi", maintain_order="left")
-    return replace(results, scores=scores, items=kept)
-
-
-def own_scores(results: Results, part: str) -> pl.LazyFrame:
-    """The scores of a part, with its items' own names."""
-    head = part + BETWEEN
-    mine = results.scores.filter(pl.col("item").str.starts_with(head)).drop("benchmark")
-    return mine.with_columns(pl.col("item").str.strip_prefix(head))
-
-
-def _items(part: SuitePart, name: str) -> pl.DataFrame:
-    results = part.results
-    known = results.every_item(*("cluster", "group", "own_id", *_TOLD), *(TAG + tag for tag in results.tags))
-    if len(about := sorted(known.get_column("benchmark").unique())) > 1:
-        raise InputError(
-            f'the runs of "{part.name}" are about several benchmarks: {listed(about)}; make each an entry'
-        )
-    table = known.select(
-        pl.lit(name).alias("benchmark"),
-        *(_own(part, column) for column in ("item", "cluster", "group")),
-        pl.coalesce("own_id", pl.col("item").cast(pl.String)).alias("own_id"),
-        *(pl.col(column).cast(ITEM_TYPES[column]) for column in _TOLD),
-        *(TAG + tag for tag in results.tags if tag not in SUITE_TAGS),
-    )
-    tags = {tag: _tag(part, tag, known) for tag in SUITE_TAGS}
-    tags |= {tag: tags[tag].fill_null(part.about.name) for tag in ("dataset", "dimension")}
-    tags["task"] = tags["task"].fill_null(tags["dataset"])
-    return table.with_columns(tags[tag].alias(TAG + tag) for tag in SUITE_TAGS)
-
-
-def _own(part: SuitePart, column: str) -> pl.Expr:
-    """A name prefixed by its part."""
-    return (pl.lit(part.name + BETWEEN) + pl.col(column).cast(pl.String)).alias(column)
-
-
-def _tag(part: SuitePart, tag: str, known: pl.DataFrame) -> pl.Series:
-    """A tag of the items: set by the suite, or their own."""
-    if value := getattr(part.about, tag):
-        return pl.Series([value] * len(known), dtype=pl.String)
-    column = TAG + getattr(part.about.tags, tag)
-    if column in known.columns:
-        return known.get_column(column)
-    if (named := getattr(part.about.tags, tag)) != tag:
-        tags = listed(part.results.tags, 8) if part.results.tags else "none"
-        raise InputError(f'the items of "{part.name}" have no tag "{named}"; they have {tags}')
-    return pl.Series([None] * len(known), dtype=pl.String)

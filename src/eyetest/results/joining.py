@@ -9,7 +9,7 @@ from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.records import RunBenchmark
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
-from eyetest.runs import BENCHMARK, Run, is_run
+from eyetest.runs import BENCHMARK, Run
 from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
 from eyetest.runs.layouts import first_rows, matrix_rows
 from eyetest.runs.merging import MergedRuns, merge_runs
@@ -58,7 +58,7 @@ def bring_answers(
 
 
 def _matrix(source: AnswerFile, benchmark: Benchmark | None, tell: Callable[[str], None]) -> str:
-    """What the rows of a matrix of 0 and 1 are, as stated or as found where nothing is mapped; empty for a table."""
+    """What the rows of a matrix are: as stated, else as found where nothing is mapped; empty for a table."""
     if source.matrix and source.matrix not in _ROWS:
         hint = nearest(source.matrix, _ROWS)
         raise InputError(f'{heading("matrix")}: rows are items or models, not "{source.matrix}"; {hint}')
@@ -89,26 +89,23 @@ def merge_into(
     *,
     prefer_first: bool = False,
 ) -> MergedRuns:
-    """Combine runs in a folder; if that is a run already, it is the first of them."""
-    places = {run.path.resolve(): run for run in runs}
-    places.pop(target.resolve(), None)
-    every = [*([Run(target)] if is_run(target) else ()), *places.values()]
+    """Combine runs in a new folder."""
+    every = [*{run.path.resolve(): run for run in runs}.values()]
     if len(every) < 2:
-        named = f": only {every[0].path} was named" if every else ""
-        raise InputError(f"nothing to merge{named}; name another run")
+        raise InputError(f"nothing to merge: only {every[0].path} was named; name another run")
     about, repairs = _same_benchmark(every, tell), _same_repairs(every)
     for run in every:
-        if run.writer and run.path != target:
+        if run.writer:
             tell(f"{run.path} is being written by process {run.writer}; later answers are not merged")
 
-    def complete() -> None:
+    def complete(folder: Path) -> None:
         kept = (Benchmark(run.path / BENCHMARK) for run in every if is_benchmark(run.path / BENCHMARK))
         if (items := next(kept, None)) is not None:
-            copy_without_images(items, target / BENCHMARK)
+            copy_without_images(items, folder / BENCHMARK)
         if repairs:
-            write_repairs(target, repairs)
+            write_repairs(folder, repairs)
 
-    return merge_runs([*places.values()], about, target, tell, complete, prefer_first=prefer_first)
+    return merge_runs(every, about, target, tell, complete, prefer_first=prefer_first)
 
 
 def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenchmark | None:

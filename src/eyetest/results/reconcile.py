@@ -3,16 +3,18 @@
 Changes of credit, and rows that only one side counts, come in both orders, whose shares are averaged.
 """
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
-from typing import Literal, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
 from eyetest.errors import InputError
+
+if TYPE_CHECKING:
+    from eyetest.results.reconcile_published import Published
 
 Reader = Literal["rules", "judge", "guess", "none", "unknown"]
 """What decided the reading: rules, a model, chance, nothing (the reply stayed unread), or unknown."""
@@ -73,28 +75,12 @@ class Account(NamedTuple):
     def score(self) -> Fraction:
         """The exact mean over the counted rows; 0 where there is none."""
         scores = [credit.score for credit in self.credits if credit.score is not None]
-        return exact_sum(scores) / len(scores) if scores else Fraction(0)
+        return sum(scores, Fraction(0)) / (len(scores) or 1)
 
     @property
-    def guesses(self) -> list[Fraction]:
-        """The score of each guessed reply."""
-        return [row.score for row in self.credits if row.reader == "guess" and row.score is not None]
-
-    def only(self, group: str) -> "Account":
-        """The rows of one model and condition."""
-        return self._replace(credits=tuple(credit for credit in self.credits if credit.group == group))
-
-
-def exact_sum(scores: Iterable[Fraction]) -> Fraction:
-    """A sum of fractions, counted by object, not by value: rows share a few, and hashing a fraction is slow."""
-    there = list(scores)
-    worth = {id(score): score for score in there}
-    below = math.lcm(*(score.denominator for score in worth.values()))
-    above = (
-        number * worth[score].numerator * (below // worth[score].denominator)
-        for score, number in Counter(map(id, there)).items()
-    )
-    return Fraction(sum(above), below)
+    def groups(self) -> list[str]:
+        """The models and conditions."""
+        return list(dict.fromkeys(credit.group for credit in self.credits))
 
 
 CAUSES = {
@@ -104,20 +90,17 @@ CAUSES = {
     "guess": "drawn at random where nothing was read",
     "errors": "a failed call: counted, left out, answered",
     "truncated": "one reply is the beginning of the other",
-    "wrong id": "the reply stands under another item",
     "dropped": "the item is missing on one side",
     "duplicate": "the item has more rows on one side",
     "gold": "the sides hold different answers right",
     "replies": "other replies: not the same run",
     "metric": "same reading and gold, other credit",
     "unscored": "one gives the row no score",
-    "average": "categories of any size weigh the same",
     "chance": "guesses came out other than expected",
     "rounding": "the number has so few digits",
     "unexplained": "no known way of counting gives it",
 }
 OF_NO_ITEM = ("chance", "rounding", "unexplained")  # causes that belong to no row
-_DISTINCT = 12  # shorter replies, such as a letter, occur under many items and identify none
 _CUT = 20  # a shorter beginning may be another reply
 
 
@@ -130,90 +113,35 @@ class Pair(NamedTuple):
 
 
 def pairs_of(a: Account, b: Account) -> list[Pair]:
-    """Every row of both accounts once: with its counterpart, or alone."""
-    tested = all(any(credit.test for credit in account.credits) for account in (a, b))
+    """Every row of both accounts once, with its counterpart or alone; tests count where both sides have several."""
+    tested = all(len({credit.test for credit in account.credits}) > 1 for account in (a, b))
     rows = defaultdict[tuple[str, str, str], tuple[list[Credit], list[Credit]]](lambda: ([], []))
     for side, account in enumerate((a, b)):
         for credit in account.credits:
             rows[credit.group, credit.item, credit.test if tested else ""][side].append(credit)
-    return _moved([pair for ours, theirs in rows.values() for pair in _matched(ours, theirs)])
-
-
-def _matched(ours: list[Credit], theirs: list[Credit]) -> list[Pair]:
-    """Rows of an item: those with the same text together, the others in the order of the files."""
-    if len(ours) == len(theirs) == 1:
-        return [Pair(ours[0], theirs[0])]
-    same, ours, theirs = _alike(ours, theirs)
-    both = min(len(ours), len(theirs))
-    pairs = [*same, *(Pair(row, other) for row, other in zip(ours[:both], theirs[:both], strict=True))]
-    alone = "duplicate" if pairs else "dropped"
-    return [
-        *pairs,
-        *(Pair(row, None, alone) for row in ours[both:]),
-        *(Pair(None, row, alone) for row in theirs[both:]),
-    ]
-
-
-def _alike(ours: Sequence[Credit], theirs: Sequence[Credit]) -> tuple[list[Pair], list[Credit], list[Credit]]:
-    """Pairs of rows with the same text, and the rest of both sides."""
-    by_words: dict[str | None, list[Credit]] = defaultdict(list)
-    for credit in theirs:
-        by_words[credit.words].append(credit)
-    pairs, left = [], []
-    for credit in ours:
-        if by_words[credit.words]:
-            pairs.append(Pair(credit, by_words[credit.words].pop(0)))
-        else:
-            left.append(credit)
-    taken = Counter(id(pair.b) for pair in pairs)
-    return pairs, left, [credit for credit in theirs if not taken[id(credit)]]
-
-
-def _moved(pairs: list[Pair]) -> list[Pair]:
-    """The same pairs, noting where a side's exact text is under another item on the other side."""
-    odd = [pair.why == "dropped" or bool(pair.a and pair.b and not pair.a.says_as(pair.b)) for pair in pairs]
-    if not any(odd):
-        return pairs
-    homes = [_homes(pair.a for pair in pairs), _homes(pair.b for pair in pairs)]
-
-    def elsewhere(credit: Credit | None, side: int) -> bool:
-        key = (credit.group, credit.words) if credit else ("", None)
-        home = homes[side].get(key)
-        return credit is not None and home is not None and home != credit.item and bool(homes[1 - side].get(key))
-
-    return [
-        pair._replace(why="wrong id") if is_odd and (elsewhere(pair.a, 1) or elsewhere(pair.b, 0)) else pair
-        for pair, is_odd in zip(pairs, odd, strict=True)
-    ]
-
-
-def _homes(credits_: Iterable[Credit | None]) -> dict[tuple[str, str | None], str]:
-    """The item of each text that occurs under one item only."""
-    items: dict[tuple[str, str | None], str] = {}
-    for credit in credits_:
-        if credit is None or credit.failed or len(credit.words or "") < _DISTINCT:
-            continue
-        key = (credit.group, credit.words)
-        items[key] = credit.item if items.get(key, credit.item) == credit.item else ""
-    return items
+    pairs = []
+    for ours, theirs in rows.values():
+        alone = "duplicate" if ours and theirs else "dropped"
+        pairs += [Pair(*both, "" if all(both) else alone) for both in zip_longest(ours, theirs)]
+    return pairs
 
 
 CreditPart = tuple[str, Fraction]  # a cause, and its change of a row's credit
 
 
-def parts_of(a: Credit, b: Credit, why: str = "") -> list[CreditPart]:
+def parts_of(a: Credit, b: Credit) -> list[CreditPart]:
     """The changes in a row that both count; a change of reading and gold is shared evenly (Shapley)."""
     assert a.score is not None and b.score is not None  # noqa: PT018 (mypy reads both)
     change = b.score - a.score
     golds_differ = a.gold is not None and b.gold is not None and a.gold != b.gold
     if not golds_differ:
-        return [(_read_cause(a, b, why), change)]
+        return [(_read_cause(a, b), change)]
     if not (_explained(a) and _explained(b)):
         same = a.says_as(b) and (a.reading == b.reading or a.reading is None or b.reading is None)
-        return [("gold" if same or not change else _read_cause(a, b, why), change)]
+        return [("gold" if same or not change else _read_cause(a, b), change)]
     crossed = Fraction(_is_right(b, a)) - Fraction(_is_right(a, b))
     read = (crossed + change) / 2
-    parts = [(_read_cause(a, b, why), read), ("gold", change - read)]
+    parts = [(_read_cause(a, b), read), ("gold", change - read)]
     return [part for part in parts if part[1]] or [("gold", Fraction(0))]
 
 
@@ -228,12 +156,12 @@ def _explained(credit: Credit) -> bool:
     return known and letters and not credit.by_text and credit.score == int(_is_right(credit, credit))
 
 
-def _read_cause(a: Credit, b: Credit, why: str) -> str:
+def _read_cause(a: Credit, b: Credit) -> str:
     """Why the two sides read an answer differently."""
     if a.failed or b.failed:
         return "errors"
     if a.text is not None and b.text is not None and not a.says_as(b):
-        return _reply_cause(a, b, why)
+        return _reply_cause(a, b)
     for reader, cause in (("guess", "guess"), ("judge", "judge"), ("none", "unread")):
         if (a.reader == reader) != (b.reader == reader) or (a.reader == reader == "guess"):
             return cause
@@ -243,10 +171,8 @@ def _read_cause(a: Credit, b: Credit, why: str) -> str:
     return "reading"
 
 
-def _reply_cause(a: Credit, b: Credit, why: str) -> str:
+def _reply_cause(a: Credit, b: Credit) -> str:
     """Why the replies differ."""
-    if why == "wrong id":
-        return why
     shorter, longer = sorted((a.words or "", b.words or ""), key=len)
     is_cut = len(shorter) >= _CUT and longer.startswith(shorter)
     return "truncated" if is_cut or a.truncated or b.truncated else "replies"
@@ -287,10 +213,10 @@ class CauseTotal(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """Two accounts, the gap between their scores, and its parts."""
+    """The gap between two scores, and its parts."""
 
     a: Account
-    b: Account
+    b: "Account | Published"
     shares: tuple[Share, ...]
 
     @property
@@ -301,7 +227,21 @@ class Reconciled(NamedTuple):
     @property
     def causes(self) -> list[CauseTotal]:
         """Each cause with its points, largest first."""
-        return totals(self.shares)
+        points: dict[str, list[Fraction]] = defaultdict(list)
+        for share in self.shares:
+            points[share.cause].append(share.points)
+        order = list(CAUSES)
+        found = [
+            CauseTotal(
+                cause,
+                0 if cause in OF_NO_ITEM else len(moves),
+                sum(move > 0 for move in moves),
+                sum(move < 0 for move in moves),
+                sum(moves, Fraction(0)),
+            )
+            for cause, moves in points.items()
+        ]
+        return sorted(found, key=lambda total: (-abs(total.points), order.index(total.cause)))
 
 
 def reconciled(a: Account, b: Account) -> Reconciled:
@@ -309,71 +249,31 @@ def reconciled(a: Account, b: Account) -> Reconciled:
     for account in (a, b):
         if not account.counted:
             raise InputError(f"{account.name}: none of its {len(account.credits):,} rows has a score")
-    return Reconciled(a, b, tuple(attribute(pairs_of(a, b))))
+    return Reconciled(a, b, tuple(attribute(a, b)))
 
 
-def attribute(pairs: Sequence[Pair]) -> list[Share]:
+def attribute(a: Account, b: Account) -> list[Share]:
     """The contribution of each row to the gap; rows without a difference are left out."""
-    both = [pair for pair in pairs if _is_counted(pair.a) and _is_counted(pair.b)]
-    alone = [pair for pair in pairs if _is_counted(pair.a) != _is_counted(pair.b)]
-    changed, added = _weights(both, alone)
-    shares = []
-    for pair in both:
-        assert pair.a is not None
-        assert pair.b is not None
-        if _differs(pair.a, pair.b):
-            parts = parts_of(pair.a, pair.b, pair.why)
-            shares += [Share(cause, changed(change), pair.a, pair.b) for cause, change in parts]
-    for pair in alone:
-        credit, sign = (pair.b, 1) if _is_counted(pair.b) else (pair.a, -1)
-        assert credit is not None and credit.score is not None  # noqa: PT018 (mypy reads both)
-        shares.append(Share(left_out_cause(pair), sign * added(credit.score), pair.a, pair.b))
-    return shares
-
-
-def totals(shares: Iterable[Share]) -> list[CauseTotal]:
-    """The total of each cause."""
-    moved: dict[str, Counter[Fraction]] = defaultdict(Counter)
-    for share in shares:
-        moved[share.cause][share.points] += 1
-    order = list(CAUSES)
-    found = [
-        CauseTotal(
-            cause,
-            0 if cause in OF_NO_ITEM else counts.total(),
-            sum(number for points, number in counts.items() if points > 0),
-            sum(number for points, number in counts.items() if points < 0),
-            sum((points * number for points, number in counts.items()), Fraction(0)),
-        )
-        for cause, counts in moved.items()
-    ]
-    return sorted(found, key=lambda total: (-abs(total.points), order.index(total.cause)))
-
-
-def _weights(
-    both: Sequence[Pair], alone: Sequence[Pair]
-) -> tuple[Callable[[Fraction], Fraction], Callable[[Fraction], Fraction]]:
-    """The weights of a change of credit, and of the score of a row that B adds, in the gap."""
-    only_a = [pair.a for pair in alone if _is_counted(pair.a)]
-    only_b = [pair.b for pair in alone if _is_counted(pair.b)]
-    n, m = len(both) + len(only_a), len(both) + len(only_b)
+    pairs, n, m = pairs_of(a, b), a.counted, b.counted
+    both = [(a.score, b.score) for a, b, _ in pairs if a and b and a.score is not None and b.score is not None]
+    moved = sum((after - before for before, after in both), Fraction(0))
+    as_a, as_b = a.score + moved / n, b.score - moved / m  # the means with the credits of the other side
     per_row = (Fraction(1, n) + Fraction(1, m)) / 2
-    as_a = (_total(only_a) + _total(pair.b for pair in both)) / n
-    as_b = (_total(only_b) + _total(pair.a for pair in both)) / m
-    return cache(lambda change: change * per_row), cache(lambda score: ((score - as_a) / m + (score - as_b) / n) / 2)
-
-
-def _total(credits_: Iterable[Credit | None]) -> Fraction:
-    return exact_sum(credit.score for credit in credits_ if credit is not None and credit.score is not None)
-
-
-def _is_counted(credit: Credit | None) -> bool:
-    return credit is not None and credit.score is not None
+    shares = []
+    for pair in pairs:
+        ours, theirs = (credit if credit and credit.score is not None else None for credit in pair[:2])
+        if ours and theirs:
+            parts = parts_of(ours, theirs) if _differs(ours, theirs) else []
+            shares += [Share(cause, change * per_row, ours, theirs) for cause, change in parts]
+        elif (alone := ours or theirs) and alone.score is not None:
+            worth = ((alone.score - as_a) / m + (alone.score - as_b) / n) / 2
+            shares.append(Share(left_out_cause(pair), -worth if ours else worth, pair.a, pair.b))
+    return shares
 
 
 def _differs(a: Credit, b: Credit) -> bool:
     """Whether the sides disagree about a row, even without effect."""
-    if a.score is not b.score and a.score != b.score:
+    if a.score != b.score:
         return True
     known = a.reading is not None or a.reader == "none", b.reading is not None or b.reader == "none"
     return all(known) and a.reading != b.reading and not (a.by_text or b.by_text)
@@ -411,18 +311,6 @@ def items_table(shares: Iterable[Share]) -> pl.DataFrame:
         if share.item
     ]
     return pl.DataFrame(rows, schema=_ITEM_TYPES, orient="row")
-
-
-def groups_table(groups: Sequence[tuple[str, Reconciled]]) -> pl.DataFrame:
-    """One row per model and condition: both scores, the gap, and the points of each cause."""
-    found = [(name, gap, {cause.cause: cause.points for cause in gap.causes}) for name, gap in groups]
-    causes = [cause for cause in CAUSES if any(cause in by for _, _, by in found)]
-    rows = [
-        {"group": name, "a": float(gap.a.score), "b": float(gap.b.score), "gap": points(gap.gap)}
-        | {cause: points(by.get(cause, Fraction(0))) for cause in causes}
-        for name, gap, by in found
-    ]
-    return pl.DataFrame(rows).sort("gap", "group") if rows else pl.DataFrame()
 
 
 def _both(share: Share) -> tuple[str | float | None, ...]:

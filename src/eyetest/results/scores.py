@@ -67,9 +67,6 @@ class RepairedBenchmark(Benchmark):
         """Some columns of all current items."""
         return to_table(self).select(columns)
 
-    def _proven(self) -> None:
-        """Do nothing: the items on disk are those before the changes."""
-
     @property
     def repairs(self) -> str:
         """A short hash of all changes."""

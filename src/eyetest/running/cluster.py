@@ -1,22 +1,21 @@
-"""Plans on a Ray cluster: open calls are split into shards by image, and each worker asks one shard at a time.
+"""Plans on a Ray cluster: open calls are split into shards by image, and a shard is a task.
 
-A worker builds the prompts of its shard, asks and journals as one machine does; answers never travel through Ray.
+A task builds the prompts of its shard, asks and journals as one machine does; answers never travel through Ray.
 What a dead worker stored counts, and the rest of its shard is asked again.
 """
 
 import asyncio
-import gc
 import logging
 import os
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache
 from ipaddress import ip_address
 from secrets import token_hex
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
@@ -35,14 +34,12 @@ from eyetest.runs import Journal, Run, RunWriter, is_run
 from eyetest.runs.journal import part_names, seal
 from eyetest.runs.stored import part_responses
 from eyetest.store.urls import local_path
-from eyetest.version import __version__
 
 Rows = NDArray[np.int64]  # calls of a plan, by number
 _SHARDS_A_WORKER = 16  # at least, so that the last shards do not delay the run
 _MOST_CALLS = 200  # per shard, except for calls that share an image: bounds what is counted late, or lost
 _CALLS_A_WORKER = 8  # in flight: fewer would not keep a worker busy
-_MOST_LOSSES = 3  # a shard at which so many workers died is left to a later session
-_DEATHS_IN_VAIN = 12  # consecutive worker deaths without an answer that stop the run
+_MOST_LOSSES = 3  # per worker, without an answer between them: then the rest is left to a later session
 _BYTES_FOR_OBJECTS = 256 * 2**20  # only shards and counts go through Ray's memory
 
 
@@ -57,8 +54,8 @@ class Order:
     weighs: bool  # whether likelihoods are requested
     is_refusal: Any
     limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
-    version: str = __version__
     prompts: dict[str, Any] = field(default_factory=dict)  # the texts behind the labels of the conditions
+    key: str = field(default_factory=token_hex)  # unlike that of another run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,101 +68,81 @@ class Shard:
     abandoned: dict[str, str]
 
 
-class Worker:
-    """An actor that asks shards, one at a time; the benchmark and the models that it loaded stay for the next."""
+_loaded: dict[str, tuple[asyncio.Runner, Plan]] = {}  # by order: what one shard loads serves the next in its process
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
-        self._plan: Plan | None = None
-        self._runner: Runner | None = None
-        self._stopped = ""
 
-    async def ask(self, shard: Shard) -> Progress | str:
-        """Make the calls of a shard; returns the progress, or in one line why it is impossible here."""
-        try:
-            with one_error():
-                if self._plan is None:
-                    await self._load()
-                return await self._ask(shard)
-        except EyetestError as error:
-            return str(error)
+def ask_shard(order: Order, shard: Shard) -> Progress | str:
+    """Make the calls of a shard; returns the progress, or in one line why it is impossible here."""
+    try:
+        with one_error():
+            if order.key not in _loaded:
+                loop = asyncio.Runner()
+                _loaded.clear()
+                _loaded[order.key] = loop, loop.run(_load(order))
+            loop, plan = _loaded[order.key]
+            return loop.run(_ask(order, copy(plan), shard))
+    except EyetestError as error:
+        return str(error)
 
-    async def stop(self, why: str) -> None:
-        """Start no new call; those in flight finish."""
-        self._stopped = why
-        if self._runner is not None:
-            self._runner.stop(why)
 
-    async def _load(self) -> None:
-        order, asking = self._order, self._order.asking
-        if order.version != __version__:
-            raise InputError(
-                f"a worker has eyetest {__version__}, and {order.version} leads the run: install the same"
-            )
-        benchmark, self._run = (local_path(path) for path in (order.benchmark, order.run))
-        for path in (benchmark, self._run):
-            if not path.is_dir():
-                raise InputError(f"{path} is not there: every machine needs it, on a shared disk")
-        remember(order.prompts)
-        bench = Benchmark(benchmark)
-        self._models = make_models(
-            order.entries, msgspec.structs.replace(asking.patience, images=Images(bench.images))
-        )
-        for model in self._models:
-            if order.weighs and isinstance(model, ProbedModel):
-                await model.probe()  # which closes its connections
-            await model.open()
-        self._plan = Plan(bench, self._models, asking)
-        if is_run(self._run):
-            self._plan.recorded = Run(self._run).recorded()
-        gc.freeze()  # exclude what is loaded by now
+async def _load(order: Order) -> Plan:
+    benchmark, run = (local_path(path) for path in (order.benchmark, order.run))
+    for path in (benchmark, run):
+        if not path.is_dir():
+            raise InputError(f"{path} is not there: every machine needs it, on a shared disk")
+    remember(order.prompts)
+    bench = Benchmark(benchmark)
+    models = make_models(order.entries, msgspec.structs.replace(order.asking.patience, images=Images(bench.images)))
+    for model in models:
+        if order.weighs and isinstance(model, ProbedModel):
+            await model.probe()
+    plan = Plan(bench, models, order.asking)
+    plan.recorded = Run(run).recorded() if is_run(run) else {}
+    return plan
 
-    async def _ask(self, shard: Shard) -> Progress:
-        order, plan = self._order, copy(self._plan)
-        assert plan is not None
-        plan.positions = shard.positions
-        progress, journal = Progress(order.is_refusal), Journal(self._run, shard.writer, adopts=False)
-        runner = Runner(self._models, journal.append, order.limits, progress=progress, seed=order.asking.seed)
-        self._runner = runner
-        if self._stopped:
-            runner.stop(self._stopped)
-        for name, why in shard.abandoned.items():
-            runner.abandon(name, why)
-        try:
+
+async def _ask(order: Order, plan: Plan, shard: Shard) -> Progress:
+    plan.positions = shard.positions
+    progress, journal = Progress(order.is_refusal), Journal(local_path(order.run), shard.writer, adopts=False)
+    try:
+        async with Runner(plan.models, journal.append, order.limits, progress=progress, seed=plan.seed) as runner:
+            for name, why in shard.abandoned.items():
+                runner.abandon(name, why)
             async with asyncio.TaskGroup() as lanes:
                 for name, calls in _calls(plan, shard).items():
                     lanes.create_task(ask_all(runner, name, calls))
-        finally:
-            self._runner = None
-            journal.close()
-        progress.is_refusal = None
-        progress.ways = {model.name: way for model in self._models if (way := getattr(model, "way", ""))}
-        return progress
+    finally:
+        journal.close()
+    progress.is_refusal = None
+    progress.ways = {model.name: way for model in plan.models if (way := getattr(model, "way", ""))}
+    return progress
 
 
 def _calls(plan: Plan, shard: Shard) -> Mapping[str, Sequence[Call]]:
     """The calls of a shard by model, each once, made from the items as in the driver's plan."""
-    calls, wanted = defaultdict[str, list[Call]](list), set(shard.requests)
+    calls: dict[str, list[Call]] = {}
+    wanted = set(shard.requests)
     for item in plan.items():
         for call in plan.applicable(item, plan.models):
             if call.id in wanted:
                 wanted.discard(call.id)
-                calls[call.asked.model].append(call)
+                calls.setdefault(call.asked.model, []).append(call)
     if wanted:
-        raise InputError(f"{len(wanted):,} of the planned calls come out otherwise here: is the benchmark the same?")
+        raise InputError(f"{len(wanted):,} of the planned calls come out otherwise here: same benchmark and eyetest?")
     return calls
 
 
 _WITH_TOKENS = (2, 52)
 # The second makes Ray use 127.0.0.1 as the address of this machine, so that it listens only there
 _PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_TOKEN = {"RAY_AUTH_TOKEN": token_hex(32)}  # of all clusters that this process starts; Ray reads it once
 
 
 @contextmanager
 def connected(cluster: Cluster) -> Iterator[Any]:
     """Ray, connected within the block; without an address a local one, which only this machine reaches."""
     address = cluster.address or os.environ.get("RAY_ADDRESS") or None
-    with _environment({"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _PRIVATE | _token())):
+    with patch.dict(os.environ, {"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _PRIVATE | _TOKEN)):
         try:
             import ray  # noqa: PLC0415 (an extra)
         except ImportError:
@@ -193,25 +170,6 @@ def connected(cluster: Cluster) -> Iterator[Any]:
             ray.shutdown()
 
 
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables within the block."""
-    before = {name: os.environ[name] for name in values if name in os.environ}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name in values:
-            del os.environ[name]
-        os.environ.update(before)
-
-
-@cache
-def _token() -> dict[str, str]:
-    """The token of all clusters that this process starts; Ray reads it once."""
-    return {"RAY_AUTH_TOKEN": token_hex(32)}
-
-
 def by_image(rows: Rows, groups: Rows, workers: int) -> Iterator[Rows]:
     """Shards of calls. ``groups``: the image of each call; calls about one image stay together."""
     most = int(min(_MOST_CALLS, max(1, len(rows) // (workers * _SHARDS_A_WORKER))))
@@ -227,59 +185,38 @@ class RayExecutor:
     """Executes plans on a cluster. Use it in an ``async with`` block."""
 
     def __init__(self, order: Order, run: RunWriter, budget: Budget, progress: Progress) -> None:
+        for name, entry in order.entries.items():
+            if BACKENDS[entry.spec.partition(":")[0]].hosted:
+                instead = "serve it, and name it openai:MODEL@URL"
+                raise InputError(f"{heading('on')}: {name} is loaded by this process; {instead}")
         self._order, self._run, self.budget, self.progress = order, run, budget, progress
         self._cluster = order.asking.cluster or Cluster()
         self.stopping = False  # whether new shards are withheld
-        self._workers: dict[int, Any] = {}  # the actor of each lane
-        self._shards: deque[tuple[Rows, int]] = deque()  # calls still to be asked, and the workers lost at them
+        self._shards: deque[Rows] = deque()  # calls still to be asked
         self._stack = ExitStack()
-        self._in_vain = 0
+        self._losses = 0  # dead workers without an answer between them
         self._size = 1
 
     async def __aenter__(self) -> "RayExecutor":
-        with ExitStack() as stack:
-            self._ray = stack.enter_context(connected(self._cluster))
-            stack.callback(self._end_workers)
-            self._divide(self._ray.cluster_resources())
-            self._stack = stack.pop_all()
+        self._ray = self._stack.enter_context(connected(self._cluster))
+        processors, limits = float(self._ray.cluster_resources().get("CPU", 1)), self.budget.limits
+        size = self._cluster.workers or int(max(1, min(processors, limits.concurrency // _CALLS_A_WORKER)))
+        entries = {
+            name: msgspec.structs.replace(entry, concurrency=entry.concurrency and max(1, entry.concurrency // size))
+            for name, entry in self._order.entries.items()
+        }
+        share = max(1, limits.concurrency // size)
+        its = msgspec.structs.replace(limits, concurrency=share, calls=None, money=None)
+        self._size, self._shared = size, self._ray.put(replace(self._order, entries=entries, limits=its))
+        needs = {"num_cpus": min(1.0, processors / size), "max_retries": 0, "scheduling_strategy": "SPREAD"}
+        self._task = self._ray.remote(ask_shard).options(**needs)
         return self
 
     async def __aexit__(self, *error: object) -> None:
         self._stack.close()
 
-    def _divide(self, there: Mapping[str, float]) -> None:
-        """Decide how many workers there are, what each needs, and its share of the concurrency."""
-        limits, entries = self.budget.limits, dict(self._order.entries)
-        processors, gpus = float(there.get("CPU", 1)), float(there.get("GPU", 0))
-        size = self._cluster.workers or int(max(1, min(processors, limits.concurrency // _CALLS_A_WORKER)))
-        large = [entry for entry in entries.values() if BACKENDS[entry.spec.partition(":")[0]].hosted]
-        needed = sum((1.0 if gpus else 0.0) if entry.gpus is None else entry.gpus for entry in large)
-        most = max((node["Resources"].get("GPU", 0.0) for node in self._ray.nodes() if node["Alive"]), default=0.0)
-        if needed > most:
-            need = f"the checkpoints of this run need {needed:g} GPUs on one machine, and the largest has {most:g}"
-            raise InputError(f"{need}; run them one after the other")
-        if large:
-            size = min(size, max(1, int(gpus // needed) if needed else 1))
-        for name, entry in entries.items():
-            if entry.concurrency:
-                entries[name] = msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
-        share = max(1, limits.concurrency // size)
-        its = msgspec.structs.replace(limits, concurrency=share, calls=None, money=None)
-        self._size, self._order = size, replace(self._order, entries=entries, limits=its)
-        needs = {"num_cpus": min(1.0, processors / size), "num_gpus": needed, "scheduling_strategy": "SPREAD"}
-        self._actor = self._ray.remote(Worker).options(**needs)
-
-    def _end_workers(self) -> None:
-        for worker in self._workers.values():
-            self._ray.kill(worker)
-
     def stop(self, why: str) -> None:
-        """Start no new shard and no new call; those in flight finish."""
-        self._close(why)
-        for worker in self._workers.values():
-            worker.stop.remote(why)
-
-    def _close(self, why: str) -> None:
+        """Start no new shard; those in flight finish."""
         self.progress.stopped = self.progress.stopped or why
         self.stopping = True
 
@@ -287,64 +224,53 @@ class RayExecutor:
         """Make every open call of the plan, in as many shards at once as there are workers."""
         rows = np.flatnonzero(left.is_open)
         images = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
-        self._shards.extend((some, 0) for some in by_image(rows, images[left.ledger.items[rows]], self._size))
-        async with asyncio.TaskGroup() as tasks:
-            for lane in range(min(self._size, len(self._shards))):
-                tasks.create_task(self._ask_next(lane, plan, left))
+        self._shards.extend(by_image(rows, images[left.ledger.items[rows]], self._size))
+        async with asyncio.TaskGroup() as lanes:
+            for _ in range(min(self._size, len(self._shards))):
+                lanes.create_task(self._ask_next(plan, left))
 
-    async def _ask_next(self, lane: int, plan: Plan, left: Left) -> None:
+    async def _ask_next(self, plan: Plan, left: Left) -> None:
         ledger = left.ledger
-        while (found := self._next()) is not None:
-            rows, losses = found
+        while (rows := self._next()) is not None:
             requests = ledger.requests.gather(ledger.codes[rows]).to_list()
             positions = [plan.positions[item] for item in dict.fromkeys(ledger.items[rows].tolist())]
             abandoned = dict(self.progress.abandoned)
             shard = Shard(writer=token_hex(4), positions=positions, requests=requests, abandoned=abandoned)
-            stored: set[str] | None = None
             try:
-                came = await self._submit(lane, shard)
+                came = await self._submit(shard)
+                self._losses = 0
             except self._ray.exceptions.RayTaskError as error:
                 raise EyetestError(f"a worker cannot go on: {last_line(error)}") from None
             except self._ray.exceptions.RayError as error:
-                self._workers.pop(lane, None)
                 models = dict(zip(requests, ledger.models[rows].tolist(), strict=True))
                 came, stored = await asyncio.to_thread(self._recover, plan, shard.writer, models)
+                self._shards.append(rows[[request not in stored for request in requests]])
                 self._count_loss(error, in_vain=not stored)
             self.budget.money += came.money
             self.budget.calls -= len(rows) - came.done
             self.progress.add(came)
-            if stored is None:
-                self._in_vain = 0
-            elif (again := rows[[request not in stored for request in requests]]).size and not self.stopping:
-                if losses + 1 < _MOST_LOSSES:
-                    self._shards.appendleft((again, losses + 1))
-                else:
-                    self.progress.stopped = f"workers were lost {_MOST_LOSSES} times at the same calls"
             if came.abandoned and all(model.name in self.progress.abandoned for model in plan.models):
                 name, why = next(iter(came.abandoned.items()))
-                self._close(f"{name} cannot be used: {why}")
+                self.stop(f"{name} cannot be used: {why}")
 
-    async def _submit(self, lane: int, shard: Shard) -> Progress:
-        if lane not in self._workers:
-            self._workers[lane] = self._actor.remote(self._order)
-        came: Progress | str = await self._workers[lane].ask.remote(shard)
+    async def _submit(self, shard: Shard) -> Progress:
+        came: Progress | str = await self._task.remote(self._shared, shard)
         if isinstance(came, str):
             raise EyetestError(came)
         return came
 
-    def _next(self) -> tuple[Rows, int] | None:
-        """The next shard, or as much of it as the budget allows, and the workers lost at it."""
+    def _next(self) -> Rows | None:
+        """The next shard, or as much of it as the budget allows."""
         if self._shards and not self.stopping and (why := self.budget.refusal):
-            self._close(why)
+            self.stop(why)
         if not self._shards or self.stopping:
             return None
-        rows, losses = self._shards.popleft()
-        most = self.budget.limits.calls
+        rows, most = self._shards.popleft(), self.budget.limits.calls
         end = len(rows) if most is None else min(len(rows), most - self.budget.calls)
         if end < len(rows):
-            self._shards.appendleft((rows[end:], losses))
+            self._shards.appendleft(rows[end:])
         self.budget.calls += end
-        return rows[:end], losses
+        return rows[:end]
 
     def _recover(self, plan: Plan, writer: str, models: Mapping[str, int]) -> tuple[Progress, set[str]]:
         """Seal what a lost worker stored of a shard; returns its progress and its requests."""
@@ -360,12 +286,11 @@ class RayExecutor:
         return progress, stored
 
     def _count_loss(self, error: Exception, *, in_vain: bool) -> None:
-        self._in_vain = self._in_vain + 1 if in_vain else 1
-        if self._in_vain >= _DEATHS_IN_VAIN:
-            words = f"{self._in_vain} workers died one after another without an answer"
-            raise EyetestError(f"{words}: {last_line(error)}")
+        self._losses = self._losses + 1 if in_vain else 0
         self.progress.retries["worker lost"] += 1
         self.progress.last_error = f"a worker was lost: {type(error).__name__}"
+        if self._losses >= _MOST_LOSSES * self._size:
+            self.stop(f"{self._losses} workers died one after another without an answer: {last_line(error)}")
 
 
 def last_line(error: Exception) -> str:

@@ -5,18 +5,27 @@ endpoint is taken to be away: calls wait, and one at a time tries, until another
 """
 
 import asyncio
+import logging
+import random
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from math import inf, isinf
 from typing import NamedTuple
 
 from eyetest.models import BatchModel, Call, CallError, Model
-from eyetest.records import ImagePart, Response
-from eyetest.running.limits import FIRST_PATIENCE, Limits
+from eyetest.records import Response
+from eyetest.running.limits import FIRST_PATIENCE, LONGEST_PAUSE, Limits, Progress
 
+_log = logging.getLogger(__name__)
 _BATCHES_IN_FLIGHT = 3  # one on the device, one being prepared, one being gathered
 _LONGEST_WAIT = 30.0  # between two attempts at an endpoint that is away
 _AT_ONCE = nullcontext()
+_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "image", "internal")  # failures not about the endpoint
+_MANY = 8  # calls: where fewer are left, one that used up its attempts has failed, whatever the cause
+_REFUSALS = 4  # so many refusals without an answer between them are those of the endpoint
+_PAUSE_SHOWN = 5.0  # longer pauses are reported, in seconds
 _FIRST_WIDTH = 8
 _CUT = 0.7
 
@@ -46,7 +55,7 @@ class Batches:
         """Send the next batch; while one is running, the next waits until it is worth sending."""
         if not self._queue or (self._under_way and len(self._queue) < self._model.batch // 2):
             return
-        batch, self._queue = next_batch(self._queue, self._model.batch)
+        batch, self._queue = self._queue[: self._model.batch], self._queue[self._model.batch :]
         task = asyncio.create_task(self._send([waiting for waiting in batch if not waiting.answer.done()]))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -74,24 +83,6 @@ class Batches:
             return await self._model.answer(call)
         except Exception as error:
             return error
-
-
-def next_batch(queue: list[_Waiting], most: int) -> tuple[list[_Waiting], list[_Waiting]]:
-    """The first groups that fit into a batch, and the rest. A larger group is cut."""
-    groups: dict[str, list[_Waiting]] = {}
-    for waiting in queue:
-        groups.setdefault(_beginning(waiting.call), []).append(waiting)
-    batch, rest = list[_Waiting](), list[_Waiting]()
-    for group in groups.values():
-        fits = not rest and (not batch or len(batch) + len(group) <= most)
-        (batch if fits else rest).extend(group)
-    return batch[:most], batch[most:] + rest
-
-
-def _beginning(call: Call) -> str:
-    """The common beginning of calls: the first image, or the item without one."""
-    parts = (part for message in call.request.prompt.messages for part in message.parts)
-    return next((part.image.sha256 for part in parts if isinstance(part, ImagePart)), f"item {call.item.id}")
 
 
 class Throttle:
@@ -161,11 +152,25 @@ class Throttle:
         return self.active + 1 <= self.width and now() >= self._closed_until
 
 
-class Endpoint:
-    """A model, and the circuit breaker of its endpoint. Times are those of the running loop."""
+@dataclass
+class Tries:
+    """The state of a call."""
 
-    def __init__(self, model: Model, limits: Limits) -> None:
+    made: int = 0
+    counted: int = 0  # attempts that count, because the endpoint was available
+    empty: int = 0
+    first_failed: float = inf
+    is_fair: bool = False  # whether another call was answered between its first failure and last attempt
+    last: CallError | None = None
+    used_up: bool = False  # whether its failures may be the question's
+
+
+class Endpoint:
+    """A model, how its calls are repeated, and the circuit breaker of its endpoint, by the running loop's time."""
+
+    def __init__(self, model: Model, limits: Limits, progress: Progress, chance: random.Random) -> None:
         self.model, self.name, self.limits = model, model.name, limits.of(model.entry)
+        self._progress, self._chance = progress, chance
         self.answer, most = model.answer, min(model.entry.concurrency or limits.concurrency, limits.concurrency)
         self.throttle = Throttle(most)
         if isinstance(model, BatchModel):
@@ -173,78 +178,121 @@ class Endpoint:
             most = model.entry.concurrency or max(most, _BATCHES_IN_FLIGHT * model.batch)
             self.throttle = Throttle(most, at_first=most)  # no server that could be overloaded
         self.abandoned = ""  # why it is not asked any more
-        self.has_answered = False
-        self.away = ""  # why it seems away; empty while it is not
         self.going = 0  # calls that have begun and not ended
-        self.flying = 0  # attempts
-        self.refusals = 0  # attempts without an answer between them that were refused for a wrong key or a long pause
-        self._observed = self._proven = float("-inf")
-        self._silent_since: float | None = None
-        self._turn, self._news = asyncio.Lock(), asyncio.Event()
+        self._has_answered = False
+        self._away = False
+        self._refusals = (
+            0  # attempts without an answer between them that were refused for a wrong key or a long pause
+        )
+        self._observed = self.proven = -inf  # when it accepted a question last, and when that had been put
+        self._silent_since: float | None = None  # the first failure of this silence
+        self._turn, self._news, self._over = asyncio.Lock(), asyncio.Event(), asyncio.Event()
         self._tries = 0
-        self._is_over = False
-
-    @property
-    def patience(self) -> float:
-        """How long to wait for it: longer where it has answered before, so that the address is right."""
-        return self.limits.patience if self.has_answered else min(self.limits.patience, FIRST_PATIENCE)
-
-    @property
-    def silence(self) -> float:
-        """Seconds without an answer, since the first failure of this silence."""
-        return 0.0 if self._silent_since is None else now() - self._silent_since
 
     def accepted(self, began: float, *, answered: bool) -> None:
         """Record that a question was accepted, and perhaps answered: it was available when that began."""
-        self.has_answered = self.has_answered or answered
-        self._proven = max(self._proven, began)
-        self.away, self._silent_since, self._tries, self._observed = "", None, 0, now()
-        self.refusals = 0
+        self._has_answered = self._has_answered or answered
+        self.proven, self._observed = max(self.proven, began), now()
+        self._away, self._silent_since, self._tries, self._refusals = False, None, 0, 0
+        self._progress.waiting.pop(self.name, None)
         self._news.set()
 
-    def failed(self, error: CallError, began: float) -> None:
-        """Record an attempt that failed for a reason that may be the endpoint's."""
-        if self._observed < began:
-            self._silent_since = now() if self._silent_since is None else self._silent_since
-            if self.away or error.blame == "endpoint":
-                self.goes_away(error)
+    async def may_go_on(self, tries: Tries, error: CallError, began: float) -> bool:
+        """After a failed attempt: wait until the next, or report the end."""
+        tries.last = error
+        tries.empty += error.kind == "empty"
+        if error.blame == "question":
+            if error.kind not in _NOT_THE_SERVERS:
+                self.accepted(began, answered=error.kind == "blocked")
+        else:
+            tries.first_failed = min(tries.first_failed, now())
+            if self._observed < began:
+                self._silent_since = now() if self._silent_since is None else self._silent_since
+                self._away |= error.blame == "endpoint"
+            is_long = (error.wait or 0) > LONGEST_PAUSE
+            if tries.is_fair and is_long:
+                error.wait = None
+            elif is_long or (error.hopeless and not self._has_answered):
+                return self._refused(error)
+            elif self._away:
+                tries.used_up = error.blame == "either"
+                return self._waits(error)
+        tries.counted += 1
+        if self.limits.may_retry(error, tries.counted, tries.empty, known=self._has_answered):
+            self._progress.retried(error)
+            if (error.wait or 0) > _PAUSE_SHOWN:
+                self._progress.waiting[self.name] = f"{error} (it asks for a pause of {error.wait:,.0f} s)"
+            await _until(self._over, self.limits.wait_before(tries.counted, error, self._chance))
+            return True
+        if error.blame == "question" or tries.is_fair or self.going < _MANY:
+            return False
+        tries.used_up, tries.counted = True, 0
+        return self._waits(error)
 
-    def answered_since(self, moment: float | None) -> bool:
-        """Whether it accepted a question put since; an earlier one may be answered while it is away."""
-        return moment is not None and self._proven >= moment
+    def _refused(self, error: CallError) -> bool:
+        """Give up a model that refuses several calls in a row for a wrong key or a long pause; else ask again."""
+        self._refusals += 1
+        is_gone = error.wait is not None and isinf(error.wait)
+        if not is_gone and self._refusals < min(_REFUSALS, self.going):
+            return self._waits(error)
+        pause = f"it asks for a pause of {error.wait:,.0f} s: " if error.wait and not is_gone else ""
+        self.abandon(f"{pause}{error}")
+        return not error.hopeless
 
-    def goes_away(self, error: CallError) -> None:
-        """Take it to be away: from now on one call at a time tries."""
-        self.away = str(error)
+    def _waits(self, error: CallError) -> bool:
+        """Take it to be away: one call at a time tries, up to a limit; shorter before it has ever answered."""
+        self._progress.retried(error)
+        self._away = True
         self._silent_since = now() if self._silent_since is None else self._silent_since
+        silence, patience = now() - self._silent_since, self.limits.patience
+        patience = patience if self._has_answered else min(patience, FIRST_PATIENCE)
+        waited = f"waited {silence:,.0f} s"
+        if silence >= patience:
+            self.abandon(f"{error} ({waited})")
+        else:
+            self._progress.waiting[self.name] = f"{error} ({waited}, up to {patience:,.0f} s)"
+        return True
+
+    def abandon(self, why: str) -> None:
+        """Ask it no more. The next session asks what was not answered."""
+        _log.info("%s is given up: %s", self.name, why)
+        self.abandoned = self.abandoned or why
+        self._progress.waiting.pop(self.name, None)
+        self._progress.abandoned[self.name] = self.abandoned
+        self.stop()
 
     def stop(self) -> None:
         """Let all waiting calls go on, to be refused, because no more is asked."""
-        self._is_over = True
-        self.throttle.let_all_pass()
+        self._over.set()
         self._news.set()
+        self.throttle.let_all_pass()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more is asked."""
+        return self._over.is_set()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """At once while the endpoint is available; while it is away one at a time, after a growing pause."""
-        return self._waiting() if self.away else _AT_ONCE
+        return self._waiting() if self._away else _AT_ONCE
 
     @asynccontextmanager
     async def _waiting(self) -> AsyncIterator[None]:
         async with self._turn:
-            if self.away:
+            if self._away and not self.is_over:
                 self._tries += 1
-                await self._pause(min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** min(self._tries - 1, 16)))
-            if self.away:
+                self._news.clear()
+                await _until(self._news, min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** min(self._tries - 1, 16)))
+            if self._away:
                 yield
                 return
         yield
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait, at most until something changes."""
-        self._news.clear()
-        if not self._is_over:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), seconds)
+
+async def _until(event: asyncio.Event, seconds: float) -> None:
+    """Wait, at most until an event."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
 
 
 def now() -> float:

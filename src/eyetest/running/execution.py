@@ -1,4 +1,4 @@
-"""Execution of a plan: all calls, panels until a stopping rule is settled, or items until a goal is reached.
+"""Execution of a plan: all calls, panels until a stopping rule is settled, or items until one of two models leads.
 
 A wave holds no call that asking one at a time would have saved. What is asked next depends only on earlier results.
 """
@@ -7,39 +7,18 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
+from eyetest.running.limits import Progress
 from eyetest.running.planning import Left, Plan
 from eyetest.running.runner import NotAskedError, Runner
 
 Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
-
-
-class Goal(Protocol):
-    """The goal of a run. It receives results in the order of the plan."""
-
-    words: str  # stored with the run: the goal and its end
-
-    def observed(self, hits: Hits) -> None:
-        """Record the result of the next item."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether another item could not change anything."""
-
-
-class ScoreBounds(NamedTuple):
-    """A model's score on the whole benchmark, with bounds that hold at every stop."""
-
-    model: str
-    score: float
-    low: float
-    high: float
 
 
 class Race:
@@ -47,61 +26,50 @@ class Race:
 
     def __init__(self, words: str, models: Sequence[str]) -> None:
         """``words``: the two models, as ``A>B``."""
-        self.words, self._names = words, _two(words, models)
+        self._names = _two(words, models)
         self._unknown = 0
 
-    def draw(self, plan: Plan, seed: int, worth: Mapping[str, float]) -> None:
-        """Put the plan into random order. ``worth``, by item: its weight."""
-        from eyetest.measures.stats.sequential import Lot, SequentialMean  # noqa: PLC0415 (slow to load, few runs race)
+    def draw(self, plan: Plan, seed: int) -> None:
+        """Put the plan into random order."""
+        from eyetest.measures.stats.sequential import SequentialMean  # noqa: PLC0415 (slow to load, few runs race)
 
-        positions, known = plan.positions, None
-        if worth:
-            ids = plan.benchmark.table(["id"]).column("id").to_pylist()
-            usual = float(np.mean(list(worth.values())))
-            known = [worth.get(ids[position], usual) for position in positions]
-        drawn = Lot(len(positions), seed, known)
-        plan.positions = [positions[place] for place in drawn.order.tolist()]
-        self._lead, *self._scores = (SequentialMean(drawn.items, lot=drawn) for _ in range(3))
+        items = len(plan.positions)
+        order = np.random.default_rng(seed).permutation(items)
+        plan.positions = [plan.positions[place] for place in order.tolist()]
+        self.lead, *self._scores = (SequentialMean(items) for _ in range(3))
 
     def observed(self, hits: Hits) -> None:
         """Record the result of the next item. Where either model has no score, they tie."""
         found = [hits.get(name) for name in self._names]
         is_known = None not in found
         self._unknown += not is_known
-        self._lead.observe(float(bool(found[0])) - float(bool(found[1])) if is_known else 0.0)
+        self.lead.observe(float(bool(found[0])) - float(bool(found[1])) if is_known else 0.0)
         for score, hit in zip(self._scores, found, strict=True):
             score.observe(1.0 if hit else -1.0)
 
     @property
     def is_over(self) -> bool:
         """Whether the next item could not change anything."""
-        return bool(self._lead.side) or self._lead.observed == self._lead.items
-
-    @property
-    def lead(self) -> tuple[float, float]:
-        """Bounds of the first model's score minus the second's."""
-        return self._lead.bounds
+        return bool(self.lead.side) or self.lead.observed == self.lead.items
 
     @property
     def leader(self) -> str:
         """The certain leader; empty while open or where they tie."""
-        return {1: self._names[0], -1: self._names[1]}.get(self._lead.side, "")
+        return {1: self._names[0], -1: self._names[1]}.get(self.lead.side, "")
 
     @property
-    def observed_of(self) -> tuple[int, int]:
-        """The number of items so far, and of all."""
-        return self._lead.observed, self._lead.items
-
-    @property
-    def scores(self) -> list[ScoreBounds]:
-        """Bounds of each model's score; an item without one counts as wrong."""
-        values = [((end + 1) / 2 for end in (score.centre, *score.bounds)) for score in self._scores]
-        return [ScoreBounds(name, *ends) for name, ends in zip(self._names, values, strict=True)]
+    def scores(self) -> list[tuple[str, float, float, float]]:
+        """Each model, its score and the score's bounds; an item without one counts as wrong."""
+        known = zip(self._names, self._scores, strict=True)
+        return [
+            (name, (score.centre + 1) / 2, *((end + 1) / 2 for end in score.bounds))  # type: ignore[misc]
+            for name, score in known
+        ]
 
     @property
     def finding(self) -> str:
         """The leader, the lead, and how many items it took."""
-        lead, (first, second) = self._lead, self._names
+        lead, (first, second) = self.lead, self._names
         low, high = lead.bounds
         if lead.side < 0:
             first, second, low, high = second, first, -high, -low
@@ -241,70 +209,65 @@ class _Once:
                 raise
         return await self.asked[call.id]
 
-
-async def execute_until(plan: Plan, runner: Runner, until: Goal, hit: Hit, stored: Stored) -> None:
-    """Ask about items and count them in the goal's order until it is reached; calls in flight are awaited."""
-    once, waiting = _Once(plan, runner, stored), deque[asyncio.Task[dict[str, bool | None] | None]]()
-    ahead = max(1, min(len(plan.positions) // _AHEAD, *(runner.most_in_flight(model.name) for model in plan.models)))
-
-    async def judge(item: Item) -> dict[str, bool | None] | None:
-        calls = list(plan.applicable(item, plan.models))
-        answers = await asyncio.gather(*(once.respond(call) for call in calls), return_exceptions=True)
-        hits: dict[str, bool | None] = {}
+    async def hits(self, calls: Sequence[Call], hit: Hit) -> list[bool | None] | None:
+        """Whether the answers are right, each by its item's own gold; None where one of the calls was not made."""
+        answers = await asyncio.gather(*map(self.respond, calls), return_exceptions=True)
+        results: list[bool | None] = []
         for call, answer in zip(calls, answers, strict=True):
             if isinstance(answer, NotAskedError):
                 return None
             if isinstance(answer, BaseException):
                 raise answer
-            hits[call.asked.model] = hit(item, call.asked.condition, answer)
-        return hits
+            results.append(hit(call.item, call.asked.condition, answer))
+        return results
+
+
+async def execute_until(plan: Plan, runner: Runner, race: Race, hit: Hit, stored: Stored) -> None:
+    """Ask about items in the order of the plan until one model leads; calls in flight are awaited."""
+    once, waiting = _Once(plan, runner, stored), deque[asyncio.Task[dict[str, bool | None] | None]]()
+    ahead = max(1, min(len(plan.positions) // _AHEAD, *(runner.most_in_flight(model.name) for model in plan.models)))
+
+    async def judge(item: Item) -> dict[str, bool | None] | None:
+        calls = list(plan.applicable(item, plan.models))
+        hits = await once.hits(calls, hit)
+        return None if hits is None else dict(zip((call.asked.model for call in calls), hits, strict=True))
 
     async with asyncio.TaskGroup() as tasks:
         items = plan.items()
-        while not (until.is_over or runner.stopping):
+        while not (race.is_over or runner.stopping):
             while len(waiting) < ahead and (item := next(items, None)) is not None:
                 waiting.append(tasks.create_task(judge(item)))
             if not waiting or (hits := await waiting.popleft()) is None:
                 break
-            until.observed(hits)
-    if until.is_over:
-        runner.progress.saved = max(0, runner.progress.to_ask - runner.progress.done)
+            race.observed(hits)
+    if race.is_over:
+        _count_saved(runner.progress)
 
 
 async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hit, stored: Stored) -> None:
     """Ask about each item only until the rule's verdict on it is settled."""
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
     once = _Once(plan, runner, stored)
-    unsent: set[str] = set()
-    saved = counted_so_far = 0
-
-    async def judge(call: Call) -> bool | None:
-        """Judge by the item's own gold."""
-        unsent.discard(call.id)
-        return hit(call.item, call.asked.condition, await once.respond(call))
 
     async def settle(calls: Sequence[Sequence[Call]]) -> None:
-        nonlocal saved, counted_so_far
         waves = Waves(rule, [len(of_model) for of_model in calls])
         while wave := waves.wave():
-            asked = (judge(calls[model][sample]) for model, sample in wave)
-            for (model, _), result in zip(wave, await asyncio.gather(*asked, return_exceptions=True), strict=True):
-                if isinstance(result, NotAskedError):
-                    return
-                if isinstance(result, BaseException):
-                    raise result
+            hits = await once.hits([calls[model][sample] for model, sample in wave], hit)
+            if hits is None:
+                return
+            for (model, _), result in zip(wave, hits, strict=True):
                 waves.observed[model].append(result)
-        if waves.verdict is not None:
-            left = (call.id for some, done in zip(calls, waves.observed, strict=True) for call in some[len(done) :])
-            needless = [request for request in left if request not in once.asked and stored(request) is None]
-            unsent.update(request for request in needless if request in once.several)
-            saved += sum(request not in once.several for request in needless)
-            runner.progress.saved += saved + len(unsent) - counted_so_far
-            counted_so_far = saved + len(unsent)
 
     together = rule.samples > plan.samples  # the rule counts answers under all conditions
     panels = (calls for item in plan.items() for calls in _panels(plan, item, together=together))
     await _in_lanes(panels, settle, most + _SPARE, lambda: runner.stopping)
+    if not runner.stopping and not runner.progress.abandoned:
+        _count_saved(runner.progress)
+
+
+def _count_saved(progress: Progress) -> None:
+    """Count what was not asked, because it could change nothing."""
+    progress.saved = max(0, progress.to_ask - progress.done)
 
 
 def _panels(plan: Plan, item: Item, *, together: bool) -> list[list[list[Call]]]:

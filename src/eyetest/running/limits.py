@@ -138,7 +138,6 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     stop: StoppingRule | None = None  # None asks everything
     until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
-    worth: dict[str, float] = {}  # by item: its weight in that order; empty for equal weights
     cluster: Cluster | None = None  # where calls are made; None for this process
 
 
@@ -155,7 +154,6 @@ class Progress:
         self.saved = 0  # unnecessary calls: no verdict could change
         self.unanswered = 0  # turns not asked, because an earlier one has no answer
         self.keys: list[str] = []  # which variable goes to which host as a key; the display removes what it has shown
-        self.in_flight: dict[str, int] = {}
         self.tokens_in = self.tokens_out = 0
         self.money = 0.0
         self.abandoned: dict[str, str] = {}  # models that are not asked any more, and why

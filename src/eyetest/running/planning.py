@@ -6,7 +6,6 @@ A plan is kept as columns, a few bytes per call, and joined with the stored requ
 from array import array as growing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from copy import copy
 from functools import cached_property
 from itertools import compress, islice, repeat
 from typing import Any
@@ -30,12 +29,14 @@ from eyetest.records import (
     Item,
     Prompt,
     Request,
+    Response,
     Words,
     tag_word,
 )
 from eyetest.records.tables import Ask
 from eyetest.running.limits import Asking
 from eyetest.runs.stored import is_asked_again
+from eyetest.scoring import quoted
 
 UNANSWERED = "no answer to an earlier turn"
 _Turn = tuple[str, int]  # a dialogue, and its turn from 1
@@ -65,26 +66,19 @@ class Dialogues:
         last: dict[str, int] = {}
         for dialogue, number in self._names:
             last[dialogue] = max(number, last.get(dialogue, 0))
+        self.longest = max(last.values(), default=0)  # the most turns of a dialogue
         self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
         self.replies: dict[Asked, str] = {}  # the answer to a turn; empty if settled without one, absent while open
 
-    def number(self, item: Item) -> int:
-        """The number of an item's turn; 0 outside of dialogues."""
-        turn = _turn_of(item)
+    def number(self, position: int) -> int:
+        """The number of the turn at a position of the benchmark; 0 outside of dialogues."""
+        turn = self._turns[position]
         return turn[1] if turn else 0
 
-    def goes_on(self, item: str) -> bool:
-        """Whether another turn follows an item."""
-        return item in self._going_on
-
-    def continuing(self, positions: Iterable[int]) -> dict[int, list[int]]:
-        """Those of some items that show earlier answers, by turn."""
-        by_turn: dict[int, list[int]] = {}
-        for position in positions:
-            turn = self._turns[position]
-            if turn and self._shown[position]:
-                by_turn.setdefault(turn[1], []).append(position)
-        return dict(sorted(by_turn.items()))
+    def note(self, call: Call, answer: Response) -> None:
+        """Keep an answer that a later turn continues."""
+        if call.asked.history == "own" and call.item.id in self._going_on:
+            self.replies[call.asked] = quoted(call.item, call.asked.condition, answer)
 
     def before(self, positions: Iterable[int]) -> set[int]:
         """The items whose answers some others continue, and those before them."""
@@ -98,12 +92,6 @@ class Dialogues:
             needed |= new
             waiting += new
         return needed
-
-    def earlier(self, item: Item) -> list[str]:
-        """The items of the turns before this one."""
-        turn = _turn_of(item)
-        before = range(1, turn[1]) if turn else ()
-        return [name for number in before if turn and (name := self._names.get((turn[0], number)))]
 
     def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
         """The answers to the turns before an item, with golds for turns that are no items; None while unknown."""
@@ -131,8 +119,8 @@ def _turn_of(item: Item) -> _Turn | None:
 
 
 _ROWS_AT_ONCE = 20_000
-_LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16, "modality": pl.Categorical}
-_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.Boolean, "more": pl.Boolean}  # tokens; images
+_LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16}
+_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.Boolean}  # tokens; without an image
 
 Mask = NDArray[np.bool_]
 
@@ -145,9 +133,7 @@ class Estimate(msgspec.Struct, kw_only=True):
     stored: int = 0  # requests with an answer already
     failed: int = 0  # requests that failed before and are not repeated
     no_image: int = 0  # calls that should show the image of an item without one
-    more_named: int = 0  # calls about items whose texts name more images than they have; sent as they are
     by_model: Counter[str] = msgspec.field(default_factory=Counter)
-    by_modality: Counter[str] = msgspec.field(default_factory=Counter)
     not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
     tokens_in: int = 0
     most_tokens_out: int = 0
@@ -159,12 +145,6 @@ class Estimate(msgspec.Struct, kw_only=True):
     def calls(self) -> int:
         """Calls to make."""
         return self.by_model.total()
-
-    def add(self, other: "Estimate") -> None:
-        """Add another part of the plan."""
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.priced = bool(self.priced)
 
 
 class Ledger:
@@ -180,8 +160,7 @@ class Ledger:
         """Add a call about the plan's item of that number."""
         asked = call.asked
         bare = asked.modality == "image" and not call.item.images
-        about = (asked.modality, *tokens, bare, call.item.names_more_images)
-        self._rows.append((call.id, item, self._numbers[asked.model], *about))
+        self._rows.append((call.id, item, self._numbers[asked.model], *tokens, bare))
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
@@ -207,11 +186,7 @@ class Ledger:
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """Add the cost of some rows' calls."""
         calls = self._calls[rows]
-        estimate.by_modality.update(
-            dict(calls.group_by(pl.col("modality").cast(pl.String), maintain_order=True).len().iter_rows())
-        )
         estimate.no_image += int(calls["bare"].sum())
-        estimate.more_named += int(calls["more"].sum())
         for number, count, sent, back in (
             calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
         ):
@@ -278,28 +253,20 @@ class Plan:
         self.samples, self.seed, self.sampling = asking.samples, asking.seed, asking.sampling
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.recorded: Mapping[bytes, str] = {}  # ids of imported answers, by `Asked`
-        self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
         self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate
         self._first: dict[int, list[Call]] = {}  # calls about the first items, kept from planning them to asking them
 
     @cached_property
     def positions(self) -> Sequence[int]:
-        """Positions of the items in the benchmark, in the order of asking."""
-        return growing("q", self.benchmark.by_image())
+        """Positions of the items in the benchmark, in the order of asking: turns after those before them."""
+        positions = self.benchmark.by_image()
+        return growing("q", sorted(positions, key=self.dialogues.number) if self.dialogues else positions)
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
         """The dialogues of the benchmark, where a model continues its own answers."""
         return Dialogues(self.benchmark) if any(condition.history == "own" for condition in self.conditions) else None
-
-    def by_turn(self) -> list["Plan"]:
-        """The plan itself, with what waits for no answer, and one for each turn with own history."""
-        plans = [self]
-        for turn, positions in self.dialogues.continuing(self.positions).items() if self.dialogues else ():
-            plans.append(plan := copy(self))
-            plan.turn, plan.positions = turn, positions
-        return plans
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
         """Restrict to the first items of the benchmark, or to named ones, and to the turns that these continue."""
@@ -343,10 +310,9 @@ class Plan:
             for model in models:
                 prefill = model.entry.prefill
                 if self.dialogues is not None and condition.history == "own" and tells_history(item, condition):
-                    if self.dialogues.number(item) == self.turn:
-                        yield from self._own_calls(item, model, condition, self.dialogues)
+                    yield from self._own_calls(item, model, condition, self.dialogues)
                     continue
-                if self.turn or (item.id in self._earlier and condition.history != "own"):
+                if item.id in self._earlier and condition.history != "own":
                     continue
                 if prefill not in prompts:
                     prompts[prefill] = _build(item, condition, prefill=prefill)
@@ -391,9 +357,13 @@ class Plan:
         *,
         retry_failed: bool = False,
         write: Callable[[Asked, str], None] | None = None,
+        answers: Callable[[str], Response | None] | None = None,
     ) -> tuple[Estimate, Left]:
-        """Count the plan, pass each row to ``write``, and find what is left to ask."""
-        estimate, ledger, held = self._gone_through(write)
+        """Count the plan, pass each row to ``write``, and find what is left to ask.
+
+        ``stored``: the errors of the stored requests. ``answers``: reads one, for turns that continue it.
+        """
+        estimate, ledger, held = self._gone_through(write, answers)
         left = Left(ledger, stored, retry_failed=retry_failed)
         self.shared = ledger.shared()
         estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
@@ -404,7 +374,9 @@ class Plan:
         held.count(estimate, np.arange(len(held.codes)))
         return estimate, left
 
-    def _gone_through(self, write: Callable[[Asked, str], None] | None) -> tuple[Estimate, Ledger, Ledger]:
+    def _gone_through(
+        self, write: Callable[[Asked, str], None] | None, answers: Callable[[str], Response | None] | None
+    ) -> tuple[Estimate, Ledger, Ledger]:
         """Count the plan, and collect its calls and those that wait for answers to earlier turns."""
         estimate = Estimate(priced=any(model.entry.price for model in self.models))
         ledger, held = Ledger(self.models), Ledger(self.models)
@@ -421,6 +393,8 @@ class Plan:
                     write(call.asked, call.id if isinstance(call, Call) else "")
                 if isinstance(call, Call):
                     ledger.add(number, call, tokens(call))
+                    if self.dialogues and answers and (answer := answers(call.id)):
+                        self.dialogues.note(call, answer)
                 elif call.like:
                     held.add(number, call.like, tokens(call.like))
                 else:

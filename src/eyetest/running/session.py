@@ -1,7 +1,4 @@
-"""A session of a run: a benchmark, models and settings become a run folder with every answer.
-
-A turn of a dialogue in which models continue their own answers is planned when the turn before is stored.
-"""
+"""A session of a run: a benchmark, models and settings become a run folder with every answer."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -28,83 +25,17 @@ from eyetest.records import (
     RunStep,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.execution import Goal, Hit, Race, ask_all, execute, execute_panels, execute_until
+from eyetest.running.execution import Hit, Race, ask_all, execute, execute_panels, execute_until
 from eyetest.running.limits import Asking, Budget, Limits, Progress, one_error, stopping_on_ctrl_c, wait_for
 from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
 from eyetest.running.runner import Runner
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
-from eyetest.scoring import quoted
 from eyetest.store.urls import refuse_remote
 
 if TYPE_CHECKING:
     from eyetest.running.cluster import RayExecutor
 
 Write = Callable[[Asked, str], None]
-
-
-class TurnByTurn:
-    """Plans that are executed one after the other; a single one without own history."""
-
-    def __init__(self, plan: Plan, run: Run | None, *, retry_failed: bool) -> None:
-        plan.recorded = run.recorded() if run else {}
-        self.plans = plan.by_turn()
-        self._run, self._retry_failed, self._dialogues = run, retry_failed, plan.dialogues
-        self.estimates: list[Estimate] = []
-        self._awaited: dict[str, dict[Asked, str]] = {}  # by item: planned requests that a later turn continues
-
-    @property
-    def estimate(self) -> Estimate:
-        """The size and cost of all turns, as far as known."""
-        total = Estimate()
-        for estimate in self.estimates:
-            total.add(estimate)
-        return total
-
-    def plan_all(self, write: Write | None = None) -> Left:
-        """Plan every turn as far as known now; returns what is left of the first."""
-        lefts = []
-        stored = self._run.errors() if self._run else None
-        for plan in self.plans:
-            estimate, left = plan.estimate(stored, retry_failed=self._retry_failed, write=self._noting(write))
-            self.estimates.append(estimate)
-            lefts.append(left)
-            self._read_replies(retry_failed=self._retry_failed)
-        return lefts[0]
-
-    def plan_next(self, number: int, run: RunWriter) -> Left:
-        """Plan a turn anew after those before it, and store the plan."""
-        self._read_replies(retry_failed=False)
-        with run.planning() as table:
-            self.estimates[number], left = self.plans[number].estimate(
-                run.errors(), retry_failed=self._retry_failed, write=self._noting(table.add)
-            )
-        return left
-
-    def _noting(self, write: Write | None) -> Write | None:
-        dialogues = self._dialogues
-        if dialogues is None:
-            return write
-
-        def note(asked: Asked, request: str) -> None:
-            if write:
-                write(asked, request)
-            if request and asked.history == "own" and dialogues.goes_on(asked.item):
-                self._awaited.setdefault(asked.item, {})[asked] = request
-
-        return note
-
-    def _read_replies(self, *, retry_failed: bool) -> None:
-        """Read the stored answers that are waited for, except those that are asked again."""
-        if not self._awaited or self._run is None or self._dialogues is None:
-            return
-        stored = StoredResponses(self._run.path, retry_failed=retry_failed)
-        plan = self.plans[0]
-        for item in plan.taking(plan.benchmark.positions(self._awaited)):
-            for asked, request in list(self._awaited[item.id].items()):
-                if (response := stored.get(request)) is not None:
-                    self._dialogues.replies[asked] = quoted(item, asked.condition, response)
-                    del self._awaited[item.id][asked]
-        self._awaited = {name: waiting for name, waiting in self._awaited.items() if waiting}
 
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
@@ -121,9 +52,8 @@ class Session:
         *,
         hit: Hit | None = None,
         budget: Budget | None = None,
-        goal: Goal | None = None,
     ) -> None:
-        """``budget``: shared with other sessions, else the asking's limits. ``goal``: another than a race."""
+        """``budget``: shared with other sessions, else the asking's limits."""
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
         self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, images=Images(benchmark.images))
@@ -131,15 +61,14 @@ class Session:
         self.plan = Plan(benchmark, self.models, asking)
         self.plan.only(asking.limit, asking.items)
         self.race = Race(asking.until, list(self.entries)) if asking.until else None
-        self.until: Goal | None = self.race or goal
         several = asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
-        if self.until is not None and several:
+        if self.race and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
-        if asking.cluster is not None and (self.until or self.plan.dialogues):
+        if asking.cluster is not None and (self.race or self.plan.dialogues):
             asked = f"{param('until')} and history=own decide by earlier answers"
             raise InputError(f"{heading('on')}: {asked}, so they are asked from one machine")
         if self.race is not None:
-            self.race.draw(self.plan, asking.seed, asking.worth)
+            self.race.draw(self.plan, asking.seed)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
@@ -147,9 +76,14 @@ class Session:
         run = Run(to) if to is not None and is_run(to) else None
         if run:
             run.check_benchmark(self.about)
-        turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
-        turns.plan_all(write)
-        return turns.estimate
+        return self._plan(run, write, retry_failed=self.asking.retry_failed)[0]
+
+    def _plan(self, run: Run | None, write: Write | None, *, retry_failed: bool) -> tuple[Estimate, Left]:
+        """Plan what is known to be asked: turns of a dialogue whose earlier answers are stored, and all else."""
+        self.plan.recorded = run.recorded() if run else {}
+        answers = StoredResponses(run.path, retry_failed=retry_failed).get if run and self.plan.dialogues else None
+        errors = run.errors() if run else None
+        return self.plan.estimate(errors, retry_failed=retry_failed, write=write, answers=answers)
 
     def run(
         self,
@@ -169,46 +103,51 @@ class Session:
             if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
                 with watch(progress) if watch else nullcontext():
                     wait_for(_probe(probed))
-            turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
             with run.planning() as plan:
-                left = turns.plan_all(plan.add)
-            estimate = turns.estimate
+                estimate, left = self._plan(run, plan.add, retry_failed=self.asking.retry_failed)
             if planned:
                 planned(estimate)
             progress.to_ask, progress.stored = estimate.calls, estimate.stored
             progress.unanswered = estimate.not_applicable[UNANSWERED]
             run.record(self._step(estimate), self.entries, self.about)
             copy_without_images(self.benchmark, to / BENCHMARK)
-            if estimate.calls or self.until is not None:
-                _carry_out(self._ask(run, progress, turns, left), progress, watch)
-            if progress.saved or len(turns.plans) > 1:
-                run.amend(saved=progress.saved, not_applicable=dict(turns.estimate.not_applicable))
+            if estimate.calls or self.race:
+                _carry_out(self._ask(run, progress, left), progress, watch)
+            if progress.saved:
+                run.amend(saved=progress.saved)
         return progress
 
-    async def _ask(self, run: RunWriter, progress: Progress, turns: TurnByTurn, left: Left) -> None:
+    async def _ask(self, run: RunWriter, progress: Progress, left: Left) -> None:
         executor = self._executor(run, progress)
         with stopping_on_ctrl_c(executor.stop, progress):
             async with executor:
                 self._note_ways(run, progress)
                 if not isinstance(executor, Runner):
                     await executor.execute(self.plan, left)
-                elif self.until is not None or self.asking.stop is not None:
-                    assert self._hit is not None, "a goal or a stopping rule needs a function that scores answers"
+                elif self.race or self.asking.stop:
+                    assert self._hit is not None, "a race or a stopping rule needs a function that scores answers"
                     stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
-                    if self.until is not None:
-                        await execute_until(self.plan, executor, self.until, self._hit, stored)
-                    elif self.asking.stop is not None:
+                    if self.race:
+                        await execute_until(self.plan, executor, self.race, self._hit, stored)
+                    elif self.asking.stop:
                         await execute_panels(self.plan, executor, self.asking.stop, self._hit, stored)
                 else:
                     await execute(self.plan, executor, left)
-                    for number, plan in enumerate(turns.plans[1:], 1):
-                        if executor.stopping:
-                            return
-                        left = turns.plan_next(number, run)
-                        progress.to_ask = progress.done + sum(turn.calls for turn in turns.estimates[number:])
-                        progress.unanswered = turns.estimate.not_applicable[UNANSWERED]
-                        await execute(plan, executor, left)
+                    await self._ask_turns(run, executor)
                 self._note_ways(run, progress)
+
+    async def _ask_turns(self, run: RunWriter, runner: Runner) -> None:
+        """Ask the later turns of dialogues in which models continue their own answers, one after the other."""
+        progress = runner.progress
+        for _ in range(self.plan.dialogues.longest - 1 if self.plan.dialogues else 0):
+            if runner.stopping:
+                return
+            with run.planning() as table:
+                estimate, left = self._plan(run, table.add, retry_failed=False)
+            progress.to_ask = progress.done + estimate.calls
+            progress.unanswered = estimate.not_applicable[UNANSWERED]
+            run.amend(not_applicable=dict(estimate.not_applicable))
+            await execute(self.plan, runner, left)
 
     def _executor(self, run: RunWriter, progress: Progress) -> "Runner | RayExecutor":
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
@@ -255,8 +194,8 @@ class Session:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
             options["stop"] = asking.stop.text
-        if self.until is not None:
-            options |= {"until": self.until.words} | ({"drawn": "by worth"} if asking.worth else {})
+        if asking.until:
+            options["until"] = asking.until
         return RunStep(
             what="ask",
             seed=asking.seed,

@@ -12,6 +12,7 @@ from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, columns, order_shown, read_order
 from eyetest.records.tables import failure_notice, read_positions
 from eyetest.tabular.files import was_cut
+from eyetest.tabular.table import Values, restored
 
 FIELDS = columns(Answer)
 WORDS = {
@@ -24,6 +25,13 @@ _VERDICTS = dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1.0)
 _VERDICTS |= dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0.0)
 _ABSENT = ("", "none", "null", "nan", "na")
 _LARGEST = 2**63 - 1
+
+
+def without_guards(row: Values) -> Values:
+    """A row of a sheet as it was before `inert`, if it has all columns of an answer, as those of eyetest do."""
+    if not row.keys() >= {*FIELDS}:
+        return row
+    return {name: restored(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def is_absent(value: Any) -> bool:

@@ -4,7 +4,7 @@ One process plans and asks at a time, under a lock that ends with the process. T
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
@@ -17,8 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
-from eyetest.records import RUN_VERSION, Answer, ModelEntry, RunBenchmark, RunManifest, RunStep, columns
-from eyetest.runs.answer_values import assemble, typed
+from eyetest.records import RUN_VERSION, Answer, ModelEntry, Planned, RunBenchmark, RunManifest, RunStep, columns
+from eyetest.runs.answer_values import assemble, typed, without_guards
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
 from eyetest.runs.stored import (
     PLAN,
@@ -28,10 +28,10 @@ from eyetest.runs.stored import (
     counting_responses,
     one_line_if_damaged,
     plan_frame,
-    plan_rows,
     plan_table,
-    plan_tables,
+    planning,
     responses_table,
+    scan_plan,
     stored_errors,
     stored_health,
 )
@@ -91,9 +91,9 @@ class Run:
         if all(step.what == "ask" for step in self.manifest.steps):
             return {}
         stored = counting_responses(self.path, ("request", "finish"))
-        brought = set(stored.filter(pl.col("finish") == RECORDED).collect()["request"])
-        plans = (row for plan in plan_tables(self.path) for row in plan_rows(plan))
-        return {row.key: row.request for row in plans if row.request in brought}
+        brought = stored.filter(pl.col("finish") == RECORDED).select("request")
+        plan = scan_plan(self.path).join(brought, on="request", how="semi").collect(engine="streaming")
+        return {Planned(**row).key: row["request"] for row in plan.iter_rows(named=True)}
 
     @cached_property
     def health(self) -> StoredHealth:
@@ -160,9 +160,9 @@ class RunWriter(Run):
             (self.path / _LOCK).unlink()
             self.path.rmdir()
 
-    def planning(self) -> PlanWriter:
+    def planning(self) -> AbstractContextManager[PlanWriter]:
         """A writer for the plan."""
-        return PlanWriter(self.path)
+        return planning(self.path)
 
     def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
         """Record an operation before it begins."""
@@ -239,7 +239,7 @@ def open_answers(path: Path) -> Iterator[Answer]:
         for name in row.keys() - known:
             raise InputError(f'{path}: "{name}" is no column of an answers table; {nearest(name, known)}')
         try:
-            yield assemble(typed(row), sheet=sheet, excel=False)
+            yield assemble(typed(without_guards(row) if sheet else row), sheet=sheet, excel=False)
         except InputError as error:
             raise InputError(f"{path} row {number}: {error}") from None
 
@@ -247,5 +247,5 @@ def open_answers(path: Path) -> Iterator[Answer]:
 def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:
     """Write the answers of a run as a table, by the file's suffix; returns how many there are and are missing."""
     answers = _answers(folder)
-    write_table(answers.to_arrow(compat_level=pl.CompatLevel.oldest()), Answer, to, overwrite=overwrite, again=True)
+    write_table(answers.to_arrow(compat_level=pl.CompatLevel.oldest()), Answer, to, overwrite=overwrite)
     return len(answers), plan_frame(folder).select(pl.len()).collect().item() - len(answers)

@@ -33,11 +33,11 @@ from eyetest.runs.layouts import (
     unfold,
 )
 from eyetest.runs.mapping import AnswerFile, AnswerReader, FieldMap, Options, like_conditions, parse_field_map
-from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame, write_part
+from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
 from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema
-from eyetest.tabular.table import Values
+from eyetest.tabular.table import Values, named_columns
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
 _KEY = columns(Asked)
@@ -74,7 +74,7 @@ def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:
 def _write(folder: Path, rows: pl.DataFrame) -> None:
     """Store rows: all responses in one step, then the plan in one step. The run is locked."""
     write_part(folder, _responses(rows))
-    with PlanWriter(folder) as plan:
+    with planning(folder) as plan:
         plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
@@ -176,7 +176,7 @@ class _Reading:
         while rows := list(islice(answers, _ROWS_AT_ONCE)):
             chunks.append(from_columns([*zip(*rows, strict=True)], _STAGED))
         frame = pl.DataFrame(pl.from_arrow(pa.concat_tables(chunks)))
-        frame = self._each_once(frame, pl.struct(_KEY).is_duplicated())
+        self._refuse_repeated(frame)
         brought, given = self.brought, pl.col("given").is_not_null()
         counts = frame.select(
             pl.len(), given.sum().alias("given"), (given & pl.col("text").is_null()).sum().alias("v")
@@ -187,17 +187,17 @@ class _Reading:
         ids = [answer_id(key) for key in frame.select(_KEY).iter_rows()]
         return frame.with_columns(pl.Series("request", ids, pl.String))
 
-    def _each_once(self, frame: pl.DataFrame, is_repeated: pl.Expr) -> pl.DataFrame:
+    def _refuse_repeated(self, frame: pl.DataFrame) -> None:
         """Refuse two answers under one key."""
-        repeated = frame.filter(is_repeated)
+        repeated = frame.filter(pl.struct(_KEY).is_duplicated())
         if repeated.is_empty():
-            return frame
+            return
         second = repeated.filter(~pl.struct(_KEY).is_first_distinct()).head(1)
         first, here = _location(repeated.join(second, on=_KEY, how="semi", maintain_order="left")), _location(second)
         item, model = (short(second[name][0], 40) for name in ("item", "model"))
         raise InputError(
             f"{self._source.name} {at(here)}: item {item} was answered by {model} under the same condition "
-            f"in {at(first)} already; {self._how_to_separate(first, here)}"
+            f"in {at(first)} already; map the column that tells them apart with {param('columns')}"
         )
 
     def _answers(self) -> Iterator[tuple[Any, ...]]:
@@ -222,7 +222,7 @@ class _Reading:
     def _reader(self, first: Values) -> AnswerReader:
         """The reader of rows like the first one; what other tools call a field is found and noted."""
         whole = self._fields.completed(first)
-        new = {field: names[0] for field, names in whole.columns.items() if field not in self._fields.columns}
+        new = {field: name for field, name in whole.columns.items() if field not in self._fields.columns}
         if new:
             self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
             self._fields = whole
@@ -231,19 +231,8 @@ class _Reading:
         path = self._source.path
         return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
 
-    def _how_to_separate(self, first: Location, second: Location) -> str:
-        """What to do about two answers to the same question; the file is read again to find what differs."""
-        rows = {location: row for location, row in self._rows() if location in (first, second)}
-        mine, other = rows[first], rows[second]
-        differing = [name for name in self._unmapped(mine) if mine[name] != other.get(name)]
-        apart = (
-            f"they differ in {listed(map(short, differing), 5)}: map it" if differing else "map what tells them apart"
-        )
-        return f"{apart} with {param('columns')}"
-
     def _unmapped(self, row: Values) -> list[str]:
-        mapped = (name for names in self._fields.columns.values() for name in names)
-        used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped}
+        used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}
         return [name for name in row if name not in used]
 
     def _rows(self) -> Iterator[Located]:

@@ -26,27 +26,17 @@ from eyetest.errors import EyetestError, InputError, counted, listed, system_wor
 from eyetest.records import Response
 from eyetest.records.item import read_candidates, write_candidates
 from eyetest.store import store_of
-from eyetest.store.files import BusyError, GrowingFile, has_checksum, inside, read_regular
-from eyetest.tabular.record_files import damage_in_one_line, from_columns, write_parquet
+from eyetest.store.files import BusyError, GrowingFile, read_regular
+from eyetest.tabular.record_files import from_columns, schema, sound_file, write_parquet
 
 JOURNAL = "journal"
 RESPONSES = "responses"
+_IN_CANDIDATES = ("candidate_tokens", "candidate_bytes")
 SCHEMA = pa.schema(
     [
-        ("request", pa.string()),
-        ("outcome", pa.string()),
-        ("text", pa.string()),
-        ("thinking", pa.string()),
-        ("error", pa.string()),
-        ("detail", pa.string()),
-        ("finish", pa.string()),
-        ("tokens_in", pa.int64()),
-        ("tokens_out", pa.int64()),
-        ("seconds", pa.float64()),
-        ("attempts", pa.int64()),
-        ("time", pa.float64()),
-        ("candidates", pa.string()),
-        ("given", pa.float64()),
+        pa.field(field.name, pa.string() if field.name == "candidates" else field.type)
+        for field in schema(Response)
+        if field.name not in _IN_CANDIDATES
     ]
 )
 """Responses as rows. Candidates (log-probability, tokens, bytes) are JSON text."""
@@ -120,13 +110,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
 
 def sound_part(folder: Path, part: PartName) -> Path:
     """The file of a sealed part, whose checksum and columns are valid; damage is one line."""
-    path = inside(sealed(folder, part), folder)
-    if not has_checksum(path):
-        raise InputError(f"{path} is damaged: it has no checksum")
-    with damage_in_one_line(path):
-        if not pq.read_schema(path).equals(SCHEMA):
-            raise ValueError("its columns are others than it should have")
-    return path
+    return sound_file(sealed(folder, part), folder, SCHEMA)
 
 
 def content_id(path: Path) -> str:
@@ -162,12 +146,8 @@ def refuse_lost(folder: Path, recorded: Mapping[str, int], covered: Iterable[str
 
     ``recorded``: the parts at the last writer's end, with their rows. ``covered``: parts once scored.
     """
-    there = part_names(folder)
-    numbers = {part.number for part in there}
     known = {part for key in (*recorded, *covered) if (part := PartName.parse(key))}
-    last = max((part.number for key in recorded if (part := PartName.parse(key))), default=0)
-    later = {PartName(number) for number in range(last + 1, max(numbers, default=0)) if number not in numbers}
-    if gone := sorted((known - set(there)) | later):
+    if gone := sorted(known.difference(part_names(folder))):
         names = listed([f"{sealed(folder, part).relative_to(folder)}" for part in gone])
         rows = sum(recorded.get(part.key, 0) for part in gone)
         lost = f"with {counted(rows, 'answer')}" if rows else "and what was answered there"
@@ -203,7 +183,7 @@ class Journal:
         self, folder: Path, writer: str = "", *, rows_a_segment: int = _ROWS_A_SEGMENT, adopts: bool = True
     ) -> None:
         """``adopts``: whether it seals dead writers' parts; of several that begin together one does."""
-        self._folder, self._writer, self._store = folder, writer, store_of(folder)
+        self._folder, self._writer = folder, writer
         self._most_rows = rows_a_segment
         self._sealer = ThreadPoolExecutor(1, "seal")
         self._sealing: list[Future[None]] = []
@@ -220,12 +200,6 @@ class Journal:
 
     def _adopt(self) -> None:
         """Seal the parts of dead writers."""
-        for part in reversed(part_names(self._folder)):
-            path = segment(self._folder, part)
-            with self._store.claimed(path) as size:
-                is_empty = size == 0 and _is_last(self._folder, part)
-            if is_empty:
-                self._store.remove(path)
         for part in part_names(self._folder):
             if segment(self._folder, part).exists():
                 self._sealing.append(self._sealer.submit(seal, self._folder, part))
@@ -308,7 +282,7 @@ def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
     except InputError:
         return False
     if not lines.responses:
-        return not (lines.torn or lines.damaged) and _is_last(folder, part)
+        return not (lines.torn or lines.damaged)
     table = to_table(lines.responses)
     table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
     with store_of(folder).replacing_file(sealed(folder, part)) as new:
@@ -316,11 +290,6 @@ def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
     if lines.damaged:
         store_of(folder).write(path.with_suffix(".damaged"), read_regular(path, folder))
     return True
-
-
-def _is_last(folder: Path, part: PartName) -> bool:
-    """Whether no later part would seem to follow a gap without this one."""
-    return part.number >= max(other.number for other in part_names(folder))
 
 
 def _line(response: Response) -> bytes:

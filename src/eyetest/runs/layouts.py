@@ -14,9 +14,9 @@ import msgspec
 from eyetest.errors import InputError, heading, param, short
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.mapping import ALIASES, AnswerFile
-from eyetest.tabular.files import ENDINGS, is_sheet, open_table, read_rows
+from eyetest.tabular.files import ENDINGS, open_table, read_rows
 from eyetest.tabular.inspect_logs import Header, Sample, is_inspect_log, read_inspect_log
-from eyetest.tabular.table import Values, kind_of, unpacked_name
+from eyetest.tabular.table import Values
 
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
 _THEN = "\nShuffled answer:\n"
@@ -203,7 +203,9 @@ def answer_files(source: AnswerFile) -> list[AnswerFile]:
     """The files that a user means; of a folder, a file that names no model has its own name as the model's."""
     if not source.path.is_dir():
         return [source]
-    here = [path for path in source.path.iterdir() if kind_of(path) in ENDINGS and path.name not in _NOT_ANSWERS]
+    here = [
+        file for file in source.path.iterdir() if file.suffix.lower() in ENDINGS and file.name not in _NOT_ANSWERS
+    ]
     files = sorted(path for path in {*here, *source.path.rglob("*.eval")} if path.is_file())
     if not files:
         raise InputError(f"{source.path}: there is no file of answers ({', '.join((*ENDINGS, '.eval'))})")
@@ -214,7 +216,7 @@ def _with_model(source: AnswerFile, path: Path) -> AnswerFile:
     fields = source.fields
     is_named = "model" in {*fields.columns, *fields.constants} or source.matrix or is_inspect_log(path)
     if not is_named and "model" not in next((row for _, row in read_rows(path)), {}):
-        name = Path(unpacked_name(path.name)).stem.encode("utf-8", "replace").decode()
+        name = path.stem.encode("utf-8", "replace").decode()
         fields = msgspec.structs.replace(fields, constants=fields.constants | {"model": name})
     return msgspec.structs.replace(source, path=path, fields=fields)
 
@@ -226,20 +228,13 @@ _CELLS = {"0", "1", "0.0", "1.0", "true", "false"}
 
 
 def holds_answers(path: Path) -> tuple[bool, str]:
-    """Whether a file or folder holds answers; and why, where it holds questions as well."""
+    """Whether a file or folder holds answers, by its columns; and why, where it holds questions as well."""
     if is_inspect_log(path):
         return True, "a log of inspect-ai"
-    if not path.is_dir():
-        rows = first_rows(path)
-        return _judged(rows) or (bool(matrix_rows(rows)), "")
-    if next(path.rglob("*.eval"), None):
-        return True, ""
-    files = sorted(file for file in path.iterdir() if kind_of(file) in ENDINGS and file.is_file())
-    return holds_answers(files[0]) if files else (False, "")
-
-
-def _judged(rows: Sequence[Values]) -> tuple[bool, str] | None:
-    """The decision by the names of columns; None where they do not decide."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS and file.is_file())
+        return (True, "") if any(path.rglob("*.eval")) else holds_answers(files[0]) if files else (False, "")
+    rows = first_rows(path)
     names = {name for row in rows for name in row}
     has_question = any(name.lower() in _QUESTIONS for name in names)
     if names >= {"item", "model"}:
@@ -248,30 +243,25 @@ def _judged(rows: Sequence[Values]) -> tuple[bool, str] | None:
     if reply := next((name for name in replies if name in names), ""):
         return True, f"its column {reply}" if has_question else ""
     models = names & {"model", *ALIASES["model"]}
-    is_table = "item" in names or (models and names & {"text", *ALIASES["text"]})
-    return (True, "") if is_table and not has_question else None
+    is_table = "item" in names or bool(models and names & {"text", *ALIASES["text"]})
+    return (is_table and not has_question) or bool(matrix_rows(rows)), ""
 
 
 def first_rows(path: Path) -> list[Values]:
-    """The first rows of a table, up to one that cannot be read; where none can be, its columns without values."""
+    """A table's first rows, up to one that cannot be read; where it has none, its columns without values."""
     rows: list[Values] = []
     with suppress(InputError, OSError), warnings.catch_warnings(action="ignore"):
         rows.extend(row for _, row in islice(read_rows(path), _FIRST_ROWS))
-    with suppress(InputError, OSError, KeyError), warnings.catch_warnings(action="ignore"):
-        if not rows and (is_sheet(path) or kind_of(path) == ".parquet"):
-            rows.append(dict.fromkeys(open_table(path).columns))
+        rows += [] if rows else [dict.fromkeys(open_table(path).columns)]
     return rows
 
 
 def matrix_rows(rows: Sequence[Values], items: Collection[str] = ()) -> str:
     """What the rows of a 0/1 matrix are, ``item`` or ``model``; empty where a table is no such matrix."""
     label, *others = (rows[0] if rows else None) or [""]
-    cells = [row.get(name) for row in rows for name in others]
-    filled = {str(cell).strip().lower() for cell in cells if not is_absent(cell)}
+    cells = {str(cell).strip().lower() for row in rows for name in others if not is_absent(cell := row.get(name))}
     known = {*FIELDS, *(name for names in ALIASES.values() for name in names)}
-    if not filled or not filled <= _CELLS or {*others} & known:
+    if not cells or not cells <= _CELLS or {*others} & known:
         return ""
-    if {*others} & {*items}:
-        return "model"
-    names = {plain(row.get(label)) for row in rows if not isinstance(row.get(label), list | dict | bytes)}
-    return "model" if "model" in label.lower() and not names & {*items} else "item"
+    names = {str(row.get(label)) for row in rows}
+    return "model" if {*others} & {*items} or ("model" in label.lower() and not names & {*items}) else "item"

@@ -9,8 +9,29 @@ import msgspec
 
 from eyetest.errors import InputError, heading, listed, nearest, param, short
 from eyetest.records import Answer
-from eyetest.runs.answer_values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
-from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
+from eyetest.runs.answer_values import (
+    FIELDS,
+    WORDS,
+    assemble,
+    is_absent,
+    own_order,
+    plain,
+    read_shown,
+    typed,
+    without_guards,
+)
+from eyetest.tabular.table import (
+    Values,
+    listed_columns,
+    named_columns,
+    parse_fields,
+    parse_pairs,
+    refuse_unknown_field,
+    set_once,
+    split_columns,
+    unknown_columns,
+    usual_columns,
+)
 
 _CONDITIONS = (
     "modality condition blind vision ask cot mode setting settings strategy prompting reasoning thinking shot shots "
@@ -45,15 +66,15 @@ _ALL = frozenset(FIELDS)
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     """How rows become answers."""
 
-    columns: dict[str, tuple[str, ...]] = {}  # our field → its columns
+    columns: dict[str, str] = {}  # our field → its column, or several joined by +
     values: dict[str, dict[str, str]] = {}  # our field → their value → our value
     constants: dict[str, str] = {}  # our field → the value of every row
     only: dict[str, tuple[str, ...]] = {}  # column → the values that select a row
 
     def columns_of(self, field: str, row: Collection[str]) -> tuple[str, ...]:
         """The columns of a field, in rows with these columns."""
-        unnamed = () if field in self.constants else (field,)
-        return tuple(name for name in self.columns.get(field, unnamed) if name in row)
+        names = self.columns.get(field, "" if field in self.constants else field)
+        return tuple(name for name in split_columns(names) if name in row)
 
     def wants(self, row: Values) -> bool:
         """Whether a row is selected."""
@@ -61,27 +82,29 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 
     def completed(self, known: Collection[str]) -> "FieldMap":
         """The mapping with columns that other tools usually have for a field without a column."""
-        has = {*known, *self.columns, *self.constants}
-        used = {*self.only, *(name for names in self.columns.values() for name in names)}
-        found: dict[str, tuple[str, ...]] = {}
-        for field, aliases in ALIASES.items():
-            if field not in has and not (field == "text" and "given" in has):
-                name = next((name for name in aliases if name in known and name not in used), None)
-                found |= {field: (name,)} if name else {}
+        used = {*self.only, *named_columns(self.columns)}
+        unknown = {field: names for field, names in ALIASES.items() if self._lacks(field, known)}
+        found = usual_columns(unknown, {name: name for name in known if name not in used})
         return msgspec.structs.replace(self, columns=self.columns | found) if found else self
+
+    def _lacks(self, field: str, known: Collection[str]) -> bool:
+        """Whether a needed field has no column and no value; a score can stand in for a text."""
+        has = {*known, *self.columns, *self.constants}
+        return field not in has and not (field == "text" and "given" in has)
 
     def check(self, row: Values) -> None:
         """Refuse columns that the file does not have, and fields without a column; all of them in one line."""
         known = list(row)
-        mapped = (*self.only, *(name for names in self.columns.values() for name in names))
-        problems = [f'no column "{name}"; {nearest_column(name, known)}' for name in mapped if name not in known]
-        has = {*known, *self.columns, *self.constants}
+        mapped = (*self.only, *named_columns(self.columns))
+        problems = unknown_columns(mapped, known)
         free = [name for name in known if name not in mapped and name not in FIELDS]
         for field, fix in _NEEDED.items():
-            if field not in has and not (field == "text" and "given" in has):
+            if self._lacks(field, known):
                 words = [name for name in free if field != "text" or isinstance(row[name], str)]
                 maybe = f", perhaps {listed([short(name, 40)[1:-1] for name in words], 3)}" if words else ""
                 problems.append(f"no column for the {_CALLED.get(field, field)}: {fix()}{maybe}")
+        if not {*known, *self.columns, *self.constants} & {"model", "text", "given"}:
+            problems.append(f"a matrix of scores needs {param('matrix', 'item')} or {param('matrix', 'model')}")
         if problems:
             raise InputError(f"{'; '.join(problems)} (the columns are {listed_columns(known)})")
 
@@ -112,6 +135,7 @@ class AnswerReader:
     def answer(self, row: Values) -> Answer | None:
         """The answer in a row; None where the row is not selected or a value was mapped to nothing."""
         fields = self._fields
+        row = without_guards(row) if self._sheet else row
         if fields.only and not fields.wants(row):
             return None
         names = tuple(row)
@@ -150,23 +174,22 @@ def parse_field_map(
     pairs: Iterable[str] = (), values: Iterable[str] = (), constants: Iterable[str] = (), only: Iterable[str] = ()
 ) -> FieldMap:
     """The user's mapping, checked."""
-    columns: dict[str, tuple[str, ...]] = {}
-    for field, column in _pairs(pairs, "columns", "item=item_id", FIELDS):
-        _once(columns, field, tuple(column.split("+")), "columns")
+    columns = parse_fields(pairs, "columns", FIELDS, "item=item_id")
     renamed: dict[str, dict[str, str]] = {}
     for text in values:
         field, column, renames = _renames(text)
         if column:
-            _once(columns, field, (column,), "values")
+            set_once(columns, field, column, "values")
         renamed.setdefault(field, {}).update(renames)
-    fixed: dict[str, str] = {}
-    for field, value in _pairs(constants, "constants", "modality=no-image", FIELDS):
+    fixed = parse_fields(constants, "constants", FIELDS, "modality=no-image", "FIELD=VALUE")
+    for field, value in fixed.items():
         if field in columns:
             where = heading("constants", field)
             raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
-        _once(fixed, field, _allowed(field, value, "constants"), "constants")
+        _refuse_unknown_word(field, value, "constants")
     filters: dict[str, tuple[str, ...]] = {}
-    for column, value in _pairs(_one_value_each(only), "where", "setting=zero-shot"):
+    takes = f"{param('where')} takes NAME=VALUE pairs, such as setting=zero-shot"
+    for column, value in parse_pairs(_one_value_each(only), takes):
         filters[column] = (*filters.get(column, ()), value)
     return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
 
@@ -195,29 +218,14 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
         theirs, arrow, ours = (part.strip() for part in pair.rpartition(">"))
         if not arrow:
             raise InputError(f'{heading("values", field)}: "{pair}" has no >; write VALUE>OURS')
-        renames[theirs] = _allowed(field, ours, "values") if ours else ""
+        if ours:
+            _refuse_unknown_word(field, ours, "values")
+        renames[theirs] = ours
     return field, column.strip(), renames
 
 
-def _pairs(
-    texts: Iterable[str], parameter: str, example: str, fields: Sequence[str] = ()
-) -> Iterator[tuple[str, str]]:
-    """``NAME=VALUE`` pairs; where ``fields`` are given, names are of these."""
-    for name, value in parse_pairs(texts, f"{param(parameter)} takes NAME=VALUE pairs, such as {example}"):
-        if fields:
-            refuse_unknown_field(name, parameter, fields)
-        yield name, value
-
-
-def _once(settings: dict[str, Any], field: str, value: Any, parameter: str) -> None:
-    if settings.get(field, value) != value:
-        raise InputError(f"{heading(parameter)}: {field} is given twice with different values")
-    settings[field] = value
-
-
-def _allowed(field: str, word: str, parameter: str) -> str:
+def _refuse_unknown_word(field: str, word: str, parameter: str) -> None:
     if field == "order":
         read_shown(word, None)
     if field in WORDS and word not in WORDS[field]:
         raise InputError(f'{heading(parameter, field)}: no {field} "{word}"; {nearest(word, WORDS[field])}')
-    return word

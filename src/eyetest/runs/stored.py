@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,137 +28,87 @@ from eyetest.runs.journal import (
     to_table,
 )
 from eyetest.store import replacing_file
-from eyetest.store.files import add_checksum, has_checksum, inside
-from eyetest.tabular.record_files import damage_in_one_line, from_columns, read_row_groups, schema, write_parquet
+from eyetest.store.files import add_checksum
+from eyetest.tabular.record_files import from_columns, schema, sound_file, write_parquet
 
 PLAN = "plan.parquet"
-_SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
+_SCHEMA = schema(Planned)
 _KEY = list(columns(Asked))
 _ROWS_AT_ONCE = 20_000
 
 
 class PlanWriter:
-    """Writes a plan over an existing one: newly planned rows replace theirs, the rest stays."""
+    """Rows of a plan that is being written."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path, self._stack = folder / PLAN, ExitStack()
+    def __init__(self, parquet: pq.ParquetWriter) -> None:
+        self._parquet = parquet
         self._rows: list[tuple[object, ...]] = []
         self.rows = 0
-
-    def __enter__(self) -> "PlanWriter":
-        self._temporary = self._stack.enter_context(replacing_file(self._path))
-        self._parquet = pq.ParquetWriter(self._temporary, _SCHEMA, compression="zstd")
-        return self
 
     def add(self, asked: Asked, request: str) -> None:
         """Append a row."""
         self._rows.append((*msgspec.structs.astuple(asked), request))
         self.rows += 1
         if len(self._rows) >= _ROWS_AT_ONCE:
-            self._flush()
+            self.flush()
 
     def add_table(self, table: pa.Table) -> None:
         """Append rows."""
-        self._flush()
+        self.flush()
         self._parquet.write_table(table.select(_SCHEMA.names).cast(_SCHEMA), _ROWS_AT_ONCE)
         self.rows += len(table)
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._flush()
-        self._parquet.close()
-        with self._stack:
-            if error is not None:
-                raise error
-            self._complete()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the rows that are still in memory."""
         if self._rows:
             self._parquet.write_table(from_columns([*zip(*self._rows, strict=True)], _SCHEMA))
             self._rows.clear()
 
-    def _complete(self) -> None:
-        """Keep the rows of an older plan that are not planned anew, before the new ones."""
-        if self._path.exists():
-            new, whole = self._temporary, self._temporary.with_name("whole")
-            with _with_repair():
-                old = scan_table(self._path)
-            planned = pl.scan_parquet(new, glob=False)
-            kept = old.join(planned, on=_KEY, how="anti", maintain_order="left").collect(engine="streaming")
-            if len(kept):
-                with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
-                    parquet.write_table(
-                        kept.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA), _ROWS_AT_ONCE
-                    )
-                    with pq.ParquetFile(new) as file:
-                        for group in range(file.num_row_groups):
-                            parquet.write_table(file.read_row_group(group))
-                whole.replace(new)
-        add_checksum(self._temporary)
+
+@contextmanager
+def planning(folder: Path) -> Iterator[PlanWriter]:
+    """Write a plan over an existing one: newly planned rows replace theirs, the rest stays before them."""
+    path = folder / PLAN
+    with replacing_file(path) as new:
+        with pq.ParquetWriter(new, _SCHEMA, compression="zstd") as parquet:
+            writer = PlanWriter(parquet)
+            yield writer
+            writer.flush()
+        if path.exists():
+            whole, planned = new.with_name("whole"), pl.scan_parquet(new, glob=False)
+            kept = scan_plan(folder).join(planned, on=_KEY, how="anti", maintain_order="left")
+            pl.concat([kept, planned]).sink_parquet(whole, compression="zstd")
+            whole.replace(new)
+        add_checksum(new)
 
 
-def write_plan(folder: Path, plan: pa.Table) -> None:
-    """Replace the plan in one step."""
-    with replacing_file(folder / PLAN) as temporary:
-        with pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as parquet:
-            parquet.write_table(plan.cast(_SCHEMA), _ROWS_AT_ONCE)
-        add_checksum(temporary)
-
-
-def write_part(folder: Path, responses: pl.DataFrame, writer: str = "") -> Path:
+def write_part(folder: Path, responses: pl.DataFrame) -> None:
     """Store responses as a new sealed part, in one step."""
-    path = sealed(folder, next_part(folder, writer))
-    with replacing_file(path) as temporary:
+    with replacing_file(sealed(folder, next_part(folder))) as temporary:
         write_parquet(responses.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA), temporary)
-    return path
+
+
+def scan_plan(folder: Path) -> pl.LazyFrame:
+    """The plan as it is stored, lazily."""
+    path = folder / PLAN
+    if not path.exists():
+        return _frame(from_columns([()] * len(_SCHEMA), _SCHEMA))
+    try:
+        return scan_table(path)
+    except InputError as error:
+        hint = "put it aside and run or import again: answers are kept"
+        raise InputError(f"{error}; {hint}") from None
 
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
-    return pa.concat_tables([from_columns([()] * len(_SCHEMA), _SCHEMA), *plan_tables(folder)])
-
-
-def plan_tables(folder: Path) -> Iterator[pa.Table]:
-    """The plan in pieces, one in memory at a time."""
-    path = folder / PLAN
-    return _read(path) if path.exists() else iter(())
-
-
-def _read(path: Path) -> Iterator[pa.Table]:
-    with _with_repair():
-        inside(path, path.parent)
-        yield from read_row_groups(path, _SCHEMA, None, _refuse_damaged)
-
-
-@contextmanager
-def _with_repair() -> Iterator[None]:
-    """Add to an error about a plan what to do."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
-
-
-def _refuse_damaged(table: pa.Table) -> None:
-    requests = pl.Series(table.column("request"))
-    if requests.null_count() or not requests.str.contains("^([0-9a-f]{2})*$").all():
-        raise ValueError("it has rows that lead to no request")
-
-
-def plan_rows(plan: pa.Table) -> Iterator[Planned]:
-    """A plan, or a part of it, row by row."""
-    for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        for row in batch.to_pylist():
-            yield Planned(**row)
+    with one_line_if_damaged(folder / PLAN):
+        return scan_plan(folder).collect().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA)
 
 
 def scan_table(path: Path) -> pl.LazyFrame:
-    """A table of ours, lazily; one without a checksum is validated by Arrow first, as Polars trusts its input."""
-    path = inside(path, path.parent)
-    is_proven = has_checksum(path)
-    with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        for batch in () if is_proven else file.iter_batches():
-            batch.validate(full=True)
-    return pl.scan_parquet(path, glob=False)
+    """A table of eyetest, lazily."""
+    return pl.scan_parquet(sound_file(path, path.parent), glob=False)
 
 
 _MOST_NAMED = 5
@@ -336,10 +286,8 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
 
 def plan_frame(folder: Path) -> pl.LazyFrame:
-    """The plan, lazily."""
-    path = folder / PLAN
-    plan = scan_table(path) if path.exists() else _frame(plan_table(folder))
-    return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
+    """The plan, lazily, columns of few values as categories."""
+    return scan_plan(folder).with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
 def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFrame:
@@ -350,7 +298,7 @@ def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFra
 
 def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pl.LazyFrame:
     """The same, where all parts may be damaged: what is left of nothing is asked again."""
-    frame = pl.concat([_frame(to_table(())), *_parts(folder)]).select(columns)
+    frame = _every(folder).select(columns)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
@@ -360,12 +308,13 @@ def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names) -> p
 def every_response(folder: Path) -> pl.LazyFrame:
     """Every stored response with all columns, oldest first, lazily; requests may repeat."""
     refuse_if_all_is_damaged(folder)
-    return pl.concat([_frame(to_table(())), *_parts(folder)])
+    return _every(folder)
 
 
-def _parts(folder: Path) -> Iterator[pl.LazyFrame]:
-    """Each part, oldest first. Damage is reported and left out."""
-    return (frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None)
+def _every(folder: Path) -> pl.LazyFrame:
+    """All parts, oldest first. Damage is reported and left out."""
+    parts = (part_frame(folder, name) for name in part_names(folder))
+    return pl.concat([_frame(to_table(())), *(frame for frame in parts if frame is not None)])
 
 
 @contextmanager

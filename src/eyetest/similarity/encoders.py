@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
-from itertools import count
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -61,9 +60,8 @@ def chosen_encoders(words: Sequence[str]) -> dict[Of, str]:
     """The specs of both encoders from a user's words: ``SPEC`` for texts, ``image=SPEC`` for images; checked."""
     specs = dict(DEFAULTS)
     for word in words:
-        named = word.startswith(("text=", "image="))
         of: Of = "image" if word.startswith("image=") else "text"
-        specs[of] = word.partition("=")[2] if named else word
+        specs[of] = word.removeprefix("image=")
         kind = KINDS[specs[of].partition(":")[0]]
         if of not in kind.of:
             raise InputError(f"{heading('encoder')}: {kind.name} encodes no {of}s, only {kind.of[0]}s")
@@ -153,23 +151,19 @@ def _bodies(of: Of, contents: Contents) -> Iterator[dict[str, Any]]:
 
 async def _ask(url: str, bodies: Sequence[object], rows: list[list[float]]) -> None:
     """Add the vectors of all requests, in order; a request that may succeed later is repeated."""
-    connection, turns, limits = (
-        Connection(URL(url), key_for(url, None), Surroundings()),
-        asyncio.Semaphore(_AT_ONCE),
-        Limits(),
-    )
+    connection = Connection(URL(url), key_for(url, None), Surroundings())
+    turns, limits = asyncio.Semaphore(_AT_ONCE), Limits()
     await connection.open()
 
-    async def ask(body: object) -> _Reply:
-        for attempt in count(1):
-            try:
-                async with turns:
-                    return await connection.ask(connection.within("embeddings"), body, _Reply)
-            except CallError as error:
-                if not limits.may_retry(error, attempt, known=False):
-                    raise InputError(f"{heading('encoder')}: {error}") from None
-                await asyncio.sleep(limits.wait_before(attempt, error, random.Random(attempt)))  # noqa: S311
-        raise AssertionError
+    async def ask(body: object, attempt: int = 1) -> _Reply:
+        try:
+            async with turns:
+                return await connection.ask(connection.within("embeddings"), body, _Reply)
+        except CallError as error:
+            if not limits.may_retry(error, attempt, known=False):
+                raise InputError(f"{heading('encoder')}: {error}") from None
+            await asyncio.sleep(limits.wait_before(attempt, error, random.Random(attempt)))  # noqa: S311
+        return await ask(body, attempt + 1)
 
     try:
         for reply in await asyncio.gather(*map(ask, bodies)):

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,8 +17,8 @@ import pyarrow as pa
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import EMBEDDINGS
 from eyetest.errors import InputError, heading
-from eyetest.probes.images import in_parallel, overlaid_likeness
-from eyetest.probes.subject import ImageThresholds, Progress
+from eyetest.probes.images import ALIKE, MOST_PAIRS, in_parallel, overlaid_likeness
+from eyetest.probes.subject import Progress
 from eyetest.records import PLACEHOLDER, ImageRef, tag_word
 from eyetest.similarity.encoders import Encoder, Floats, Of, make_encoder
 from eyetest.store import replacing_file
@@ -31,8 +30,7 @@ PARTS: Mapping[str, tuple[Of, ...]] = {"text": ("text",), "image": ("image",), "
 SOURCE = "benchmark"  # the tag of a pool that names where an item is from
 
 _CHUNK: Mapping[Of, int] = {"text": 1024, "image": 64}
-_SECONDS = 60.0  # of encoding after which what is there is stored
-_ROWS, _COLUMNS = 1024, 8192  # a block of cosines takes 32 MB
+_CELLS = 2**23  # cosines that are computed together: 32 MB
 _KINDS = {  # by how alike texts are (2: in the same words) and whether images are the same
     (2, True): "duplicate", (2, False): "same question", (1, True): "near-duplicate", (1, False): "near-paraphrase",
     (0, True): "same image", (0, False): "",
@@ -106,10 +104,10 @@ def _encoded(
     size: int,
     step: Callable[[float], None],
 ) -> tuple[dict[str, int], Floats]:
-    """The row of each key, and all rows. New vectors are stored each minute, and when an encoder fails."""
+    """The row of each key, and all rows. New vectors are stored at the end, also where an encoder fails."""
     file = folder / EMBEDDINGS / (re.sub(r"[^\w.]+", "-", encoder.name) + ".parquet")
     known, rows = _stored(file)
-    missing, made, since = [key for key in contents if key not in known], [rows], time.monotonic()
+    missing, made = [key for key in contents if key not in known], [rows]
     try:
         for start in range(0, len(missing), size):
             chunk = missing[start : start + size]
@@ -123,9 +121,6 @@ def _encoded(
             made.append(_normalised(new).astype(np.float16))
             known |= {key: len(known) + number for number, key in enumerate(chunk)}
             step(len(known) / (len(known) + len(missing) - start - len(chunk)))
-            if time.monotonic() - since > _SECONDS:
-                _store(file, known, made)
-                since = time.monotonic()
     finally:
         if len(made) > 1:
             _store(file, known, made)
@@ -156,24 +151,19 @@ def _store(file: Path, keys: Mapping[str, int], made: Sequence[npt.NDArray[np.fl
 def nearest_rows(own: Floats, other: Floats, count: int, groups: Sequence[Ints] = ()) -> tuple[Ints, Floats]:
     """For each row the ``count`` rows of the other table with the highest cosines, best first, and these.
 
-    Cosines are computed in blocks, so memory grows with the tables alone; within a group they count as −inf.
+    Cosines are computed for some rows at a time; within a group they count as −inf.
     """
-    count = min(count, len(other))
-    found, scores = np.zeros((len(own), count), np.intp), np.full((len(own), count), -np.inf, np.float32)
-    for top in range(0, len(own), _ROWS):
-        here = slice(top, top + _ROWS)
-        for left in range(0, len(other), _COLUMNS):
-            block = own[here] @ other[left : left + _COLUMNS].T
-            if groups:
-                block[groups[0][here, None] == groups[1][left : left + _COLUMNS]] = -np.inf
-            better = np.flatnonzero(block.max(axis=1) > scores[here, -1])
-            values = np.hstack([scores[top + better], block[better]])
-            best = np.argpartition(-values, count - 1, axis=1)[:, :count]
-            order = np.argsort(-np.take_along_axis(values, best, 1), axis=1, kind="stable")
-            best = np.take_along_axis(best, order, 1)
-            kept = np.take_along_axis(found[top + better], np.minimum(best, count - 1), 1)
-            found[top + better] = np.where(best < count, kept, best - count + left)
-            scores[top + better] = np.take_along_axis(values, best, 1)
+    count, rows = min(count, len(other)), max(1, _CELLS // max(1, len(other)))
+    found, scores = np.zeros((len(own), count), np.intp), np.zeros((len(own), count), np.float32)
+    for top in range(0, len(own), rows):
+        here = slice(top, top + rows)
+        block = own[here] @ other.T
+        if groups:
+            block[groups[0][here, None] == groups[1]] = -np.inf
+        best = np.argpartition(-block, count - 1, axis=1)[:, :count]
+        order = np.argsort(-np.take_along_axis(block, best, 1), axis=1, kind="stable")
+        found[here] = np.take_along_axis(best, order, 1)
+        scores[here] = np.take_along_axis(block, found[here], 1)
     return found, scores
 
 
@@ -233,12 +223,11 @@ def _same_images(
     """Whether two items show the same image, perhaps in other bytes; likely pairs are laid over each other."""
     shown = [(one.images, two.images) for one, two in zip(ones, twos, strict=True)]
     same = [not {i.sha256 for i in one}.isdisjoint(i.sha256 for i in two) for one, two in shown]
-    limits = ImageThresholds()
-    close = [n for n, images in enumerate(shown) if likely[n] and all(images) and not same[n]][: limits.most_pairs]
+    close = [n for n, images in enumerate(shown) if likely[n] and all(images) and not same[n]][:MOST_PAIRS]
 
     def agree(number: int) -> bool:
         reads = [partial(b.images.read, images[0]) for b, images in zip(benchmarks, shown[number], strict=True)]
-        return (overlaid_likeness(*reads) or 0.0) >= limits.alike
+        return overlaid_likeness(*reads) >= ALIKE
 
     for number, found in zip(close, in_parallel(agree, close), strict=True):
         same[number] = found

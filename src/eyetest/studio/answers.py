@@ -10,12 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures.hits import HIT, mostly, strictest
+from eyetest.measures.hits import HIT, mostly
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import ClusteredMeans, bounds
 from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.tables import Protocol, like
-from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind, AskedKind
+from eyetest.measures.tables import Protocol, strictest
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind
 from eyetest.records import BLIND_MODALITIES
 
 KEY = ("model", *PROTOCOL)  # what identifies a series
@@ -71,13 +71,9 @@ class Answers:
             asked = [one.condition for _, one in named]
             who = f"{wanted.model} was not" if wanted.model else "no model was"
             raise InputError(f"answer: {who} asked {short(wanted.condition)}; {nearest(wanted.condition, asked)}")
-        found = self.having(series, wanted.kind)
+        having = np.flatnonzero((self.kinds[series] & ANSWER_BITS[wanted.kind]).any(axis=0))
+        found = pl.col("position").is_in(pl.Series(having, dtype=pl.Int64).implode())
         return ~found if wanted.kind == "unscored" else found
-
-    def having(self, series: Sequence[int], kind: AskedKind) -> pl.Expr:
-        """Items to which one of some series gave an answer of this kind."""
-        found = np.flatnonzero((self.kinds[series] & ANSWER_BITS[kind]).any(axis=0))
-        return pl.col("position").is_in(pl.Series(found, dtype=pl.Int64).implode())
 
     def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
         """Means with clustered intervals, as in the measure ``accuracy``, on some items."""
@@ -106,26 +102,18 @@ class Answers:
         return rows
 
     def statistics(self) -> pl.DataFrame:
-        """Statistics of each item over models: difficulty, disagreement, gain, number right without the image."""
+        """Statistics of each item over models: its difficulty, and how many are right without the image."""
         sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
         usual = sighted or list(range(len(self.series)))
-        pairs = np.array(self._pairs(sighted), int).reshape(-1, 2)
-        scored, is_right = ~np.isnan(self.scores), self.kinds & ANSWER_BITS["right"] > 0
-        n, right = scored[usual].sum(axis=0), is_right[usual].sum(axis=0)
-        gains = self.scores[pairs[:, 0]] - self.scores[pairs[:, 1]]
+        scored, blind = ~np.isnan(self.scores), self._blind
+        right = (self.kinds[blind] & ANSWER_BITS["right"] > 0).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             columns = {
-                "difficulty": 1 - np.nansum(self.scores[usual], axis=0) / n,
-                "disagreement": 2 * right * (n - right) / (n * (n - 1)),
-                "gain": np.nansum(gains, axis=0) / (~np.isnan(gains)).sum(axis=0),
-                "blind_right": np.where(scored[self._blind].any(axis=0), is_right[self._blind].sum(axis=0), np.nan),
-                "blind_asked": scored[self._blind].sum(axis=0),
+                "difficulty": 1 - np.nansum(self.scores[usual], axis=0) / scored[usual].sum(axis=0),
+                "blind_right": np.where(scored[blind].any(axis=0), right, np.nan),
+                "blind_asked": scored[blind].sum(axis=0),
             }
         return pl.DataFrame(columns).fill_nan(None).with_columns(pl.col("blind_right", "blind_asked").cast(pl.Int64))
-
-    def blind_series(self, model: str) -> list[int]:
-        """The series of a model without the image; of several modalities, the strictest."""
-        return [number for number in self._blind if self.series[number].model == model]
 
     @cached_property
     def _blind(self) -> list[int]:
@@ -135,15 +123,6 @@ class Answers:
             if modality in BLIND_MODALITIES:
                 ways.setdefault((one.model, *others), {})[modality] = number
         return sorted(own[strictest({name: self.scores[at] for name, at in own.items()})] for own in ways.values())
-
-    def _pairs(self, sighted: Sequence[int]) -> list[tuple[int, int]]:
-        """Each series with the image, and the series of the same model without it."""
-        pairs = []
-        for number in sighted:
-            blind = {self.series[other].protocol: other for other in self.blind_series(self.series[number].model)}
-            ways = like(list(blind), self.series[number].protocol)
-            pairs += [(number, blind[ways[0]])] if ways else []
-        return pairs
 
 
 def answers_to(items: pl.DataFrame, scores: pl.DataFrame, clusters: NDArray[np.int64]) -> Answers:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from math import ceil, floor, inf, log10
 from pathlib import Path
 from sys import float_info
@@ -34,7 +33,6 @@ _MOST_VALUES, _BINS = 60, 10
 _VIEWS = 64
 _DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
 _STORIES = 200  # items whose answers are read at once
-_QUICK = 60_000  # items × models for which doubts take no noticeable time
 _FACETS = {"gold": "gold", "verdict": "verdict", "finding": "findings", "benchmark": "benchmark"}
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
@@ -62,8 +60,6 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[str]
     verdict: str | None
     difficulty: float | None
-    gain: float | None
-    disagreement: float | None
     blind_right: int | None
     blind_asked: int
 
@@ -78,7 +74,6 @@ class ItemStory(NamedTuple):
     verdicts: tuple[Verdict, ...]
     cases: list[ItemCase]
     unanswered: int
-    doubt: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,26 +103,23 @@ class CollectionView:
 class Collection:
     """Items of one or more benchmarks (``items``, a row each) with all that is known about them."""
 
-    def __init__(
-        self, places: Sequence[Path], tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
-    ) -> None:
+    def __init__(self, places: Sequence[Path], tell: Tell = lambda line: None) -> None:
         """Open benchmarks, runs, refinements and audits as one; ``tell`` reports work that takes a while.
 
-        Runs that were not scored are scored, as a measure would. Items of ``drafts``, which a recipe has made so far,
-        replace those of the same id.
+        Runs that were not scored are scored, as a measure would.
         """
         sources = open_places(places, tell)
         self._lock = Lock()
         self.notes: list[str] = []
         self.benchmarks: Mapping[str, Benchmark] = named_benchmarks(sources.benchmarks)
-        self.sources = [*self.benchmarks.values(), *drafts]
+        self.sources = list(self.benchmarks.values())
         names = {benchmark.manifest.fingerprint: name for name, benchmark in self.benchmarks.items()}
         self._runs: list[RunReplies] = []
         for run, about in sources.runs:
             scores, notes = scores_if_known(run, about, chosen_scorer(run), tell)
             self._runs.append(RunReplies(run, about, names[about.manifest.fingerprint], scores))
             self.notes += notes
-        items = read_items(self.benchmarks, drafts).with_row_index("position").cast({"position": pl.Int64})
+        items = read_items(self.benchmarks).with_row_index("position").cast({"position": pl.Int64})
         self.answers = answers_to(items, self._read_scores(), item_clusters(items))
         items = items.drop("group", "hashes")
         self._verdicts, self._findings, unknown = judgement_tables(sources.judged, items, names)
@@ -173,10 +165,8 @@ class Collection:
             words = rows.get_column("value").unique()
             if facet in _FACETS or 2 <= len(words) <= _MOST_VALUES:
                 facets[facet] = rows, words[_as_numbers(words).arg_sort()].to_list()
-                continue
-            many = len(words) > _MOST_VALUES and not self.items.schema[column].is_nested()
-            if many and (bins := _bins(rows.get_column("value"))) is not None:
-                facets[facet] = rows.with_columns(bins.cast(pl.String)), bins.unique().sort().to_list()
+            elif len(words) > _MOST_VALUES and (bins := _bins(_as_numbers(rows.get_column("value")))) is not None:
+                facets[facet] = rows.with_columns(value=bins.cast(pl.String)), bins.unique().sort().to_list()
                 self.binned[facet] = _as_numbers(self.items.get_column(column))
         return facets
 
@@ -212,11 +202,9 @@ class Collection:
         """Conditions on columns. An unknown value is no error: the link may be older than the items."""
         tags = [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
         yield pl.lit(value=True)
-        for name in (query.blind_right, *(wanted.model for wanted in query.answers)):
-            _refuse_unknown("model", name, self.answers.models)
+        for wanted_answer in query.answers:
+            _refuse_unknown("model", wanted_answer.model, self.answers.models)
         yield from map(self.answers.condition, query.answers)
-        if query.blind_right:
-            yield self.answers.having(self.answers.blind_series(query.blind_right), "right")
         if query.ids:
             yield is_in("id", query.ids)
         if query.verdict or query.stage:
@@ -229,8 +217,8 @@ class Collection:
         for column, values in wanted.items():
             nested, own = self.items.schema[column].is_nested(), pl.col(column)
             if column in self.facets and column in self.binned:
-                spans = [pl.lit(self.binned[column]).is_between(*read_span(column, value)) for value in values]
-                yield pl.any_horizontal(spans)
+                spans = [read_span(column, value) for value in values]
+                yield pl.any_horizontal(pl.lit(self.binned[column]).is_between(*span) for span in spans)
                 continue
             yield own.list.set_intersection(list(values)).list.len() > 0 if nested else own.is_in(values)
         for column in ("gold", "benchmark"):
@@ -310,14 +298,6 @@ class Collection:
                 frames.append(rows.collect(engine="streaming"))
         return pl.concat(frames)
 
-    def numbers(self, column: str) -> pl.Series:
-        """A column of numbers, by position."""
-        return self.doubts() if column == "doubt" else self.items.get_column(column)
-
-    def is_known(self, column: str) -> bool:
-        """Whether a column of numbers is computed, or can be at once: doubts may take a few seconds."""
-        return column != "doubt" or self._doubt is not None or len(self) * len(self.answers.models) <= _QUICK
-
     def doubts(self) -> pl.Series:
         """The doubt of each item's gold, by position; computed on demand, since it may take a few seconds."""
         with self._lock:
@@ -357,11 +337,11 @@ class Collection:
         return self._index[id_]
 
     def record(self, id_: str) -> Item:
-        """The item alone, or its draft."""
+        """The item alone."""
         return self.records([id_])[id_]
 
     def records(self, ids: Sequence[str]) -> dict[str, Item]:
-        """The items alone, or their drafts."""
+        """The items alone."""
         positions = [self._position(id_) for id_ in ids]
         rows = self.items[positions].select("id", "source", "row")
         stored: dict[str, Item] = {}
@@ -375,11 +355,11 @@ class Collection:
         return next(self.stories([id_]))
 
     def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
-        """Everything about many items, far cheaper than one by one; replies are optional, and not of drafts."""
+        """Everything about many items, far cheaper than one by one; replies are optional."""
         for start in range(0, len(ids), _STORIES):
             some = ids[start : start + _STORIES]
             rows, items = self._rows([self._position(id_) for id_ in some]), self.records(some)
-            asked = [row for row in rows if replies and row.source < len(self.benchmarks)]
+            asked = rows if replies else []
             answers = {
                 name: [
                     run.cases([items[row.id] for row in asked if row.benchmark == name])
@@ -396,8 +376,7 @@ class Collection:
         cases, unanswered = [case for some, _ in runs for case in some], sum(left for _, left in runs)
         found = self._findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
         findings = tuple(ItemFinding(*values) for values in found.iter_rows())
-        doubt = self.doubts()[row.position] if self.is_known("doubt") else None
-        return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered, doubt)
+        return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered)
 
     def verdicts(self, position: int) -> list[Verdict]:
         """The verdicts of stages on an item, in their order."""
@@ -442,11 +421,10 @@ def _as_numbers(words: pl.Series) -> pl.Series:
     return numbers if numbers.null_count() == words.null_count() else words
 
 
-def _bins(words: pl.Series) -> pl.Series | None:
-    """Numbers as the bins that hold them (``0..<10``: round bounds, disjoint, the last with its end), in order; None
-    where some word is not a number, or they are too close together or too far apart.
+def _bins(numbers: pl.Series) -> pl.Series | None:
+    """The bin of each number (``0..<10``: round bounds, disjoint, the last with its end), in order; None where some
+    word is no number, or they are too close together or too far apart.
     """
-    numbers = _as_numbers(words)
     if not numbers.dtype.is_float() or not numbers.is_finite().all():
         return None
     least, most = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
@@ -456,10 +434,10 @@ def _bins(words: pl.Series) -> pl.Series | None:
     unit = 10.0 ** floor(log10(width))
     step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= width)
     first = floor(least / step)
-    last = max(first + 1, ceil(most / step))
-    bounds = [f"{at * step:.12g}" for at in range(first, last + 1)]
+    bounds = [f"{at * step:.12g}" for at in range(first, max(first + 1, ceil(most / step)) + 1)]
     if len(set(bounds)) < len(bounds):
         return None
-    labels = [f"{low}..<{high}" for low, high in pairwise(bounds[:-1])] + [f"{bounds[-2]}..{bounds[-1]}"]
+    between = ["..<"] * (len(bounds) - 2) + [".."]
+    labels = [f"{low}{to}{high}" for low, to, high in zip(bounds, between, bounds[1:], strict=False)]
     bins = np.searchsorted([float(bound) for bound in bounds[1:-1]], numbers.to_numpy(), side="right")
     return pl.Series("value", [labels[at] for at in bins], pl.Enum(labels))

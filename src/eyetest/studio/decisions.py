@@ -1,4 +1,4 @@
-"""Records of a review (plan, people, tasks), and decisions: read from a table, and counted per round."""
+"""Records of a review (plan, people, tasks), and decisions: read from a table, and counted."""
 
 import csv
 import re
@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
-import polars as pl
 
 from eyetest.errors import InputError, short
+from eyetest.measures.stats.agreement import all_raters, cohen_pairs
 from eyetest.records import Decision, DecisionKind, Verdict, VerdictKind, columns
 from eyetest.studio.forms import Form
-from eyetest.tabular.table import restored, restored_row
+from eyetest.tabular.table import restored
 
 DECISIONS = "decisions.csv"
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
+FEWEST_ITEMS = 10  # decided by two reviewers or more: below, no agreement beyond chance is given
+_MOST_IN_PAIRS = 12  # reviewers
 _OWN_WORDS = ("reason", "comment", "solved")
 OBJECTS = ("edits", "labels")  # JSON in tables
 _OPEN, _SETTLED = "; people: ", "; decided by a person: "  # between a screen's reason and that of people
@@ -28,7 +30,7 @@ _OPEN, _SETTLED = "; people: ", "; decided by a person: "  # between a screen's 
 
 @dataclass(frozen=True)
 class Decided:
-    """The outcome of a round for an item; ``verdict`` is ``review`` while that is open."""
+    """The outcome of a review for an item; ``verdict`` is ``review`` while that is open."""
 
     verdict: VerdictKind
     reason: str
@@ -69,7 +71,7 @@ def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if any(extra := row.pop(None, [])):
                     raise InputError(f"{where}: more cells than columns; the first too many is {short(extra[0])}")
                 if (row.get("decision") or "").strip():
-                    yield where, restored_row(row)
+                    yield where, {name: restored(cell or "") for name, cell in row.items()}
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV: {error}") from None
 
@@ -78,7 +80,7 @@ def read_row(row: Mapping[str, Any], known: Collection[str] | None) -> Decision:
     """The decision in a line of a table."""
     cells = {name: cell for name in columns(Decision) if (cell := row.get(name) or "").strip()}
     values: dict[str, Any] = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
-    values = {"round": 1, "reviewer": "unnamed", "time": "", **values}
+    values = {"reviewer": "unnamed", "time": "", **values}
     values["item"] = find_item(row["item"] or "", known)
     if values["item"] is None:
         raise InputError(f"no item {short(cells.get('item', ''))} in this benchmark")
@@ -97,9 +99,8 @@ def read_row(row: Mapping[str, Any], known: Collection[str] | None) -> Decision:
 
 
 def find_item(item: str, known: Collection[str] | None) -> str | None:
-    """The item that a cell names; the queue may have added a guard, and its reader spaces."""
-    names = (restored(item), item, restored(item.strip()), item.strip())
-    return next((name for name in names if known is None or name in known), None)
+    """The item that a cell names; a spreadsheet may have added spaces."""
+    return next((name for name in (item, item.strip()) if known is None or name in known), None)
 
 
 def by_item(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
@@ -111,15 +112,8 @@ def by_item(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
-    """The last decision of each reviewer on each item and round; a withdrawn one is replaced by the one before it."""
-    by_author: dict[tuple[str, str, int, bool], list[Decision]] = {}
-    for one in decisions:
-        own = by_author.setdefault(_author(one), [])
-        if one.decision != "undo":
-            own.append(one)
-        elif own:
-            own.pop()
-    return [own[-1] for own in by_author.values() if own]
+    """The last decision of each reviewer on each item."""
+    return list({_author(one): one for one in decisions}.values())
 
 
 def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[tuple[str, Decision]]:
@@ -138,29 +132,41 @@ def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[t
     return fresh
 
 
-def _author(decision: Decision) -> tuple[str, str, int, bool]:
-    return decision.reviewer, decision.item, decision.round, decision.adjudicates
+def _author(decision: Decision) -> tuple[str, str, bool]:
+    return decision.reviewer, decision.item, decision.adjudicates
 
 
 def _content(decision: Decision, **changed: Any) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(decision, **changed), order="deterministic")
 
 
-def votes_table(decisions: Iterable[Decision], label: str = "") -> pl.DataFrame:
-    """Decisions, or answers to a field of the form, by reviewer and item, for agreement.
+class Agreement(msgspec.Struct, frozen=True):
+    """One coefficient of agreement, over all reviewers or between two; ``n`` items were decided by two or more."""
 
-    Adjudicators know the other decisions and are left out.
-    """
-    votes = [one for one in standing(decisions) if not one.adjudicates and (not label or label in one.labels)]
-    answers = (" + ".join(answers_of(one.labels[label])) if label else one.decision for one in votes)
-    rows = [(one.item, one.round, one.reviewer, answer) for one, answer in zip(votes, answers, strict=True)]
-    types = {"item": pl.String, "round": pl.Int64, "reviewer": pl.String, "decision": pl.String}
-    return pl.DataFrame(rows, schema=types, orient="row")
+    coefficient: str
+    reviewers: tuple[str, ...]
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
 
 
-def answers_of(answer: Any) -> list[str]:
-    """The answers to a field of the form."""
-    return answer if isinstance(answer, list) else [str(answer)]
+def agreement_of(decisions: Iterable[Decision]) -> list[Agreement]:
+    """How far reviewers decide alike. Admins who settle know the other decisions and are left out."""
+    votes = [one for one in standing(decisions) if not one.adjudicates]
+    names = sorted({one.reviewer for one in votes})
+    if len(names) < 2:
+        return []
+    given = {(one.item, one.reviewer): one.decision for one in votes}
+    ratings = [[given.get((item, name)) for name in names] for item in dict.fromkeys(one.item for one in votes)]
+    found = [Agreement(name, (), *value) for name, value in all_raters(ratings).items()]
+    pairs = cohen_pairs(ratings) if len(names) <= _MOST_IN_PAIRS else {}
+    found += [Agreement("cohen", (names[one], names[other]), *value) for (one, other), value in pairs.items()]
+    nothing = {"value": None, "low": None, "high": None}
+    return [
+        msgspec.structs.replace(one, **nothing) if one.n < FEWEST_ITEMS and one.coefficient != "observed" else one
+        for one in found
+    ]
 
 
 def with_people(reason: str, outcome: Decided) -> str:
@@ -173,12 +179,12 @@ def without_people(reason: str) -> str:
     return re.split(f"{_OPEN}|{_SETTLED}", reason)[0]
 
 
-def decide(decisions: Sequence[Decision], reviewers: int, *, unanimous: bool = False) -> Decided:
+def decide(decisions: Sequence[Decision], reviewers: int) -> Decided:
     """The outcome of the reviewers' last decisions, once there are enough; that of an adjudicator prevails.
 
-    Most of the reviewers decide; ``unanimous``: all of them, with the same edits.
+    Most of the reviewers decide; a tie is a dispute, and so are fixes with different edits.
     """
-    valid = sorted(standing(decisions), key=lambda one: one.round)
+    valid = standing(decisions)
     last = {one.reviewer: one for one in valid if not one.adjudicates}
     settling = [one for one in valid if one.adjudicates][-1:]
     votes = Counter(one.decision for one in (*last.values(), *settling))
@@ -189,9 +195,9 @@ def decide(decisions: Sequence[Decision], reviewers: int, *, unanimous: bool = F
         return Decided("review", why, len(last), max(votes.values(), default=0))
     (word, count), *rest = votes.most_common()
     chosen = [one for one in last.values() if one.decision == word]
-    differ = any(one.edits != chosen[0].edits for one in chosen)
-    if (rest and rest[0][1] == count) or (unanimous and (rest or differ)):
-        why = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
+    is_tie, edits = bool(rest) and rest[0][1] == count, [one.edits for one in chosen if one.edits]
+    if is_tie or (word == "fix" and any(other != edits[0] for other in edits)):
+        why = " to ".join(str(number) for _, number in votes.most_common()) if is_tie else "in their edits"
         return Decided("review", f"reviewers disagree, {why}", len(last), count, disputed=True)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
 
@@ -218,60 +224,26 @@ Role = Literal["reviewer", "admin", "reader"]
 DECIDES: tuple[Role, ...] = ("reviewer", "admin")
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One round: how many reviewers look at an item, none of whom has decided about it before."""
-
-    number: Annotated[int, msgspec.Meta(ge=1)]
-    reviewers: Annotated[int, msgspec.Meta(ge=1)] = 1
-    form: Form = Form()
-    stage: str = ""
-
-
 class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rules of a review. ``together``: all rounds count as one, and every disagreement is settled; else (a
-    refinement) each decides by itself, and ties are settled.
-    """
+    """The rules of a review; ``stage``: that of the recipe which asks for it."""
 
     name: str
-    benchmark: str = ""
     fingerprint: str = ""
     places: tuple[str, ...] = ()
-    rounds: tuple[Round, ...] = (Round(number=1),)
-    together: bool = True
-    solve: bool = False
+    reviewers: Annotated[int, msgspec.Meta(ge=1)] = 1  # of each item
+    form: Form = Form()
+    stage: str = ""
     seed: int = 0
-    per: str = ""  # a tag whose values alternate in the order of items
     items: tuple[str, ...] = ()  # how items were chosen, each time that some were added
-
-    def __post_init__(self) -> None:
-        if [round_.number for round_ in self.rounds] != list(range(1, len(self.rounds) + 1)):
-            raise ValueError("rounds are numbered from 1 on, without gaps")
-
-    def outcome(self, decisions: Iterable[Decision], number: int) -> Decided:
-        """The outcome of an item: in a round, or in all of them where they count together."""
-        reviewers = sum(round_.reviewers for round_ in self.rounds if self.together or round_.number == number)
-        own = [one for one in decisions if self.together or one.round == number]
-        return decide(own, reviewers, unanimous=self.together)
-
-    def earlier(self, decisions: Iterable[Decision], number: int) -> tuple[Decision, ...]:
-        """Decisions of others about an item, for the one who settles it after a round."""
-        others = (one for one in standing(decisions) if not one.adjudicates)
-        return tuple(one for one in others if self.together or one.round == number)
-
-    def form(self, number: int, *, adjudicates: bool = False) -> Form:
-        """The form of a round, or of the last where the plan has fewer now. An adjudicator need not solve first."""
-        form = self.rounds[min(number, len(self.rounds)) - 1].form
-        return msgspec.structs.replace(form, solve=(form.solve or self.solve) and not adjudicates)
 
     def blinded(self, verdicts: Iterable[Verdict], *, adjudicates: bool) -> list[Verdict]:
         """Verdicts of stages without people's decisions in them, which a reviewer must not know."""
         if adjudicates:
             return list(verdicts)
-        asked = {round_.stage for round_ in self.rounds if round_.stage}
         return [
             msgspec.structs.replace(verdict, reason=without_people(verdict.reason))
             for verdict in verdicts
-            if verdict.stage not in asked
+            if not self.stage or verdict.stage != self.stage
         ]
 
 
@@ -292,10 +264,9 @@ class ReviewSession(NamedTuple):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One item in one round, for one person; an adjudicator gets the decisions of others (``earlier``)."""
+    """One item for one person; an adjudicator gets the decisions of others (``earlier``)."""
 
     item: str
-    round: int
     form: Form
     adjudicates: bool = False
     earlier: tuple[Decision, ...] = ()

@@ -16,7 +16,7 @@ from eyetest.records import Decision, Item, columns, gold_text, letter
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio import forms
 from eyetest.studio.collection import Collection, ItemRow
-from eyetest.studio.decisions import DECISIONS, OBJECTS, by_item, find_item, located, read_row, sheet_rows
+from eyetest.studio.decisions import DECISIONS, OBJECTS, find_item, located, read_row, sheet_rows
 from eyetest.studio.forms import EDIT, KINDS, LABEL, Form, present, questions
 from eyetest.studio.project import ReviewProject
 from eyetest.tabular.table import sheet_text
@@ -28,61 +28,44 @@ NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAA
 """One transparent pixel, for an item without images among others: Label Studio requires an image."""
 _SERVED_FILES = "/data/local-files/?d="
 _TITLES = {"question": "Question", "options": "Options", "gold": "Gold", "evidence": "Why it is here"}
-_TITLES |= {"earlier": "What others decided"}
-_OURS = re.compile(rf"{QUEUE}|{DECISIONS}|(round|settle)-\d+\.(json|xml)")
-_SHOWN = ("item", "round", "adjudicates", "question", "options", "gold", "images", "evidence", "earlier", "asks")
+_OURS = re.compile(rf"{QUEUE}|{DECISIONS}|tasks\.(json|xml)")
+_SHOWN = ("item", "question", "options", "gold", "images", "evidence", "asks")
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One item in one round for another tool; ``evidence``: why it is asked; ``images``: paths or addresses."""
+    """One item for another tool; ``evidence``: why it is asked; ``images``: paths or addresses."""
 
     item: Item
-    round: int = 1
     form: Form = Form()
-    adjudicates: bool = False
     fingerprint: str = ""
     evidence: str = ""
     images: tuple[str, ...] = ()
-    earlier: tuple[Decision, ...] = ()
-
-    @property
-    def alone(self) -> bool:
-        """Whether the reviewer has to answer the item first, without knowing its gold."""
-        return self.form.solve and not self.adjudicates
 
     def texts(self) -> dict[str, str]:
-        """Texts of the item and of the decisions of others, by name; no gold where it has to be answered first."""
-        item = self.item
-        turns = [f"{turn.question}\n→ {'…' if self.alone else turn.answer}" for turn in item.history]
-        lines = []
-        for one in self.earlier:
-            edits = msgspec.json.encode(one.edits).decode() if one.edits else ""
-            words = "; ".join(filter(None, (one.decision, one.reason, edits, one.comment)))
-            lines.append(f"{one.reviewer}, round {one.round}: {words}")
+        """Texts of the item by name; no gold where it has to be answered first."""
+        item, alone = self.item, self.form.solve
+        turns = [f"{turn.question}\n→ {'…' if alone else turn.answer}" for turn in item.history]
         return {
             "question": "\n\n".join(text for text in (*turns, item.hint, item.question) if text),
             "options": "\n".join(f"{letter(index)}. {choice.text}" for index, choice in enumerate(item.choices)),
-            "gold": "" if self.alone else gold_text(item),
+            "gold": "" if alone else gold_text(item),
             "evidence": self.evidence,
-            "earlier": "\n".join(lines),
         }
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a returned file is checked against: the existing items, and the form of each round."""
+    """What a returned file is checked against: the existing items, and the form."""
 
     items: Mapping[str, Item]
-    forms: Mapping[int, Form]
+    form: Form
     fingerprint: str = ""
     reviewers: Mapping[str, str] = {}  # names here by names in the tool; under ``""`` for decisions without one
 
-    def assignment(self, item: str, number: int, adjudicates: bool) -> Assignment:
-        """The assignment that a file refers to; refused where there is no such item or round."""
+    def assignment(self, item: str) -> Assignment:
+        """The assignment that a file refers to; refused where there is no such item."""
         if item not in self.items:
             raise InputError(f"no item {short(item)} in this review")
-        if number not in self.forms:
-            raise InputError(f"round: found {number}, expected 1 to {max(self.forms)}")
-        return Assignment(item=self.items[item], round=number, form=self.forms[number], adjudicates=adjudicates)
+        return Assignment(item=self.items[item], form=self.form)
 
     def checked(self, decision: Decision, assignment: Assignment, author: str) -> Decision:
         """A decision by its author here that this item and this form allow; otherwise refused."""
@@ -96,52 +79,45 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
                 expected = "expected one like 2026-03-01T12:30:00+00:00"
                 raise InputError(f"time: found {short(time)}, {expected}") from None
             time = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
-        about = {"round": assignment.round, "adjudicates": assignment.adjudicates, "time": time}
-        named = msgspec.structs.replace(decision, reviewer=forms.checked_name(name, "reviewer"), **about)
+        named = msgspec.structs.replace(decision, reviewer=forms.checked_name(name, "reviewer"), time=time)
         return forms.check_decision(named, assignment.form, assignment.item)
 
 
 def outgoing_of(
     project: ReviewProject, collection: Collection, tool: ToolFormat
 ) -> tuple[list[Assignment], list[Decision]]:
-    """The open items and the decisions of a review, for another tool."""
-    plan, decisions, keys = project.plan, project.decisions(), project.waiting()
-    ids, decided = list(dict.fromkeys(item for item, _, _ in keys)), by_item(decisions)
+    """The items that reviewers have open and all decisions of a review, for another tool."""
+    plan, ids, form = project.plan, project.waiting(), project.plan.form
     items, view = _items(collection, ids), collection.view(Query(ids=tuple(ids)))
     rows = {row.id: row for row in collection.rows(view, 0, len(ids))} if ids else {}
 
-    def images(row: ItemRow) -> list[str]:
+    def images(row: ItemRow) -> tuple[str, ...]:
         """Paths of an item's images. Label Studio serves files of folders that it was given."""
         paths = [collection.sources[row.source].images.path(image).resolve() for image in items[row.id].images]
         if tool == "csv":
-            return [*map(str, paths)]
-        return [f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}" for path in paths]
+            return tuple(map(str, paths))
+        return tuple(f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}" for path in paths)
 
-    def evidence(row: ItemRow, form: Form, adjudicates: bool) -> list[str]:
+    def evidence(row: ItemRow) -> str:
         """Why the item is reviewed; nothing where it would show the answer key to reviewers who answer first."""
-        verdicts = plan.blinded(collection.verdicts(row.position), adjudicates=adjudicates)
+        verdicts = plan.blinded(collection.verdicts(row.position), adjudicates=False)
         lines = {
             "verdicts": [f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip() for one in verdicts],
             "findings": [f"audit: {finding}" for finding in row.findings],
         }
-        return [line for kind in lines if kind in form.shows and not form.solve for line in lines[kind]]
+        return "\n".join(line for kind in lines if kind in form.shows and not form.solve for line in lines[kind])
 
-    waiting = []
-    for item, number, adjudicates in keys:
-        form = plan.form(number, adjudicates=adjudicates)
-        waiting.append(
-            Assignment(
-                item=items[item],
-                round=number,
-                form=form,
-                adjudicates=adjudicates,
-                fingerprint=plan.fingerprint,
-                evidence="\n".join(evidence(rows[item], form, adjudicates)),
-                images=tuple(images(rows[item])),
-                earlier=plan.earlier(decided.get(item, ()), number) if adjudicates else (),
-            )
+    waiting = [
+        Assignment(
+            item=items[item],
+            form=form,
+            fingerprint=plan.fingerprint,
+            evidence=evidence(rows[item]),
+            images=images(rows[item]),
         )
-    return waiting, decisions
+        for item in ids
+    ]
+    return waiting, project.decisions()
 
 
 def read_review(
@@ -149,11 +125,10 @@ def read_review(
 ) -> tuple[int, int]:
     """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
     plan = project.plan
-    asked = {one.number: plan.form(one.number) for one in plan.rounds}
     items = _items(collection, project.ids())
-    expected = Expected(items=items, forms=asked, fingerprint=plan.fingerprint, reviewers=reviewers)
+    expected = Expected(items=items, form=plan.form, fingerprint=plan.fingerprint, reviewers=reviewers)
     decisions = read_files(file, expected)
-    return len(decisions), project.add_decisions(decisions, file.name)
+    return len(decisions), project.add_decisions(decisions)
 
 
 def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
@@ -189,12 +164,8 @@ def write_files(
     if form == "csv":
         files = {QUEUE: _open_sheet(waiting), DECISIONS: _made_sheet(decisions)}
     else:
-        files, rounds = {}, dict[str, list[Assignment]]()
-        for one in waiting:
-            rounds.setdefault(f"{'settle' if one.adjudicates else 'round'}-{one.round}", []).append(one)
-        for name, some in sorted(rounds.items()):
-            files[f"{name}.xml"] = labeling_config(some)
-            files[f"{name}.json"] = msgspec.json.encode(label_studio_tasks(some)).decode() + "\n"
+        tasks = msgspec.json.encode(label_studio_tasks(waiting)).decode() + "\n"
+        files = {"tasks.xml": labeling_config(waiting), "tasks.json": tasks} if waiting else {}
     with replacing_folder(folder, overwrite=overwrite) as new:
         for name, text in files.items():
             (new / name).write_bytes(text.encode("utf-8", "replace"))
@@ -226,7 +197,7 @@ def _made_sheet(decisions: Sequence[Decision]) -> str:
     for row in rows:
         row |= {name: msgspec.json.encode(row[name]).decode() if row[name] else "" for name in OBJECTS}
         row["adjudicates"] = "true" if row["adjudicates"] else ""
-    return sheet_text(names, [[*row.values()] for row in rows], mark=True)
+    return sheet_text(names, [[*row.values()] for row in rows])
 
 
 def _open_sheet(assignments: Sequence[Assignment]) -> str:
@@ -237,10 +208,10 @@ def _open_sheet(assignments: Sequence[Assignment]) -> str:
     for one, some in zip(assignments, asked, strict=True):
         asks = [f"{question.name}: {' | '.join(question.values)}" for question in some if question.values]
         words = " ".join([one.form.about.strip(), *(field.ask for field in one.form.fields)]).strip()
-        shown = one.texts() | {"item": one.item.id, "round": one.round, "images": "\n".join(one.images)}
-        shown |= {"adjudicates": "true" if one.adjudicates else "", "asks": "\n".join([words, *asks])}
+        shown = one.texts() | {"item": one.item.id, "images": "\n".join(one.images)}
+        shown["asks"] = "\n".join([words, *asks])
         rows.append([*(shown[name] for name in _SHOWN), "", *("" for _ in empty)])
-    return sheet_text([*_SHOWN, "reviewer", *empty], rows, mark=True)
+    return sheet_text([*_SHOWN, "reviewer", *empty], rows)
 
 
 def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
@@ -248,21 +219,15 @@ def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
     author = (row.get("reviewer") or "").strip()
     if not any(name.startswith((EDIT, LABEL)) or name == "reason_text" for name in row):
         decision = read_row(row, expected.items)
-        about = expected.assignment(decision.item, decision.round, decision.adjudicates)
-        return expected.checked(decision, about, author)
-    number, settles = (row.get("round") or "1").strip(), (row.get("adjudicates") or "").strip().lower()
-    if not number.isdecimal() or len(number) > 4:
-        raise InputError(f"round: found {short(number)}, expected a number")
-    item = find_item(row["item"] or "", expected.items) or row["item"]
-    about = expected.assignment(item, int(number), settles in ("true", "yes", "1"))
-    several = [one.name for one in questions(about.form, len(about.item.choices)) if one.kind == "several"]
-    asked = {one.name for one in questions(about.form, len(about.item.choices))}
+        return expected.checked(decision, expected.assignment(decision.item), author)
+    about = expected.assignment(find_item(row["item"] or "", expected.items) or row["item"])
+    asked = {one.name: one.kind for one in questions(about.form, len(about.item.choices))}
     answers: dict[str, str | list[str]] = {}
     for name, cell in row.items():
         text = (cell or "").strip()
         if text and (name in asked or name.startswith((EDIT, LABEL))):
             words = [word.strip() for word in text.split(";") if word.strip()]
-            answers[name] = words if name in several else text.lower() if name == "decision" else text
+            answers[name] = words if asked.get(name) == "several" else text.lower() if name == "decision" else text
     decision = forms.read_answers(answers, about.item, about.form)
     timed = msgspec.structs.replace(decision, time=(row.get("time") or "").strip())
     return expected.checked(timed, about, author)
@@ -295,15 +260,13 @@ class Carried(msgspec.Struct, frozen=True):
     """Data that a task carries through another tool."""
 
     item: str
-    round: int
-    adjudicates: bool = False
     fingerprint: str = ""
 
 
 def label_studio_tasks(assignments: Sequence[Assignment]) -> list[dict[str, Any]]:
     """The tasks, each with the key by which its annotations are read back."""
     options = max((len(one.item.choices) for one in assignments), default=0)
-    keys = (Carried(one.item.id, one.round, one.adjudicates, one.fingerprint) for one in assignments)
+    keys = (Carried(one.item.id, one.fingerprint) for one in assignments)
     tasks = zip(assignments, map(msgspec.to_builtins, keys), strict=True)
     return [{"data": _data(one, options) | {"eyetest": key}} for one, key in tasks]
 
@@ -313,7 +276,7 @@ def _data(assignment: Assignment, options: int) -> dict[str, Any]:
     names = (question.name for question in questions(assignment.form, options))
     editable = {name: "" for name in names if name.startswith(EDIT)}
     filled = {name: text for name, text in present(assignment.item).items() if name in editable}
-    if assignment.alone:
+    if assignment.form.solve:
         filled.pop("edit_answer", None)
     return {"images": list(assignment.images) or [NO_IMAGE], **assignment.texts(), **editable, **filled}
 
@@ -355,7 +318,7 @@ def _read_label_studio(content: bytes, expected: Expected, path: str) -> list[De
                 raise InputError("it does not say which item it is about; eyetest did not export this task")
             if expected.fingerprint and key.fingerprint != expected.fingerprint:
                 raise InputError(f"it is about another state of the benchmark: {short(key.fingerprint)}")
-            about = expected.assignment(key.item, key.round, key.adjudicates)
+            about = expected.assignment(key.item)
         for index, annotation in enumerate(task.annotations, 1):
             if not annotation.was_cancelled:
                 with located(f"{path}, task {number}, annotation {index}"):

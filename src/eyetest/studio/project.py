@@ -2,69 +2,80 @@
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
 
-from eyetest.curate.selection import Quota, QuotaState
 from eyetest.errors import Forbidden, InputError, counted, damaged, short
-from eyetest.records import Decision, DecisionKind, Item
+from eyetest.records import Decision
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
 from eyetest.studio import decisions as made
-from eyetest.studio import overview
-from eyetest.studio.database import FILE, SCHEMA, LogRow, People, ReviewDatabase, person_named
-from eyetest.studio.decisions import DECIDES, Decided, Person, ReviewPlan, Round, Task, by_item, standing
-from eyetest.studio.forms import Form, check_decision, check_kind, short_enough
-from eyetest.studio.overview import JudgedItem, ReviewOverview, ReviewProgress
+from eyetest.studio.database import FILE, SCHEMA, People, ReviewDatabase, person_named
+from eyetest.studio.decisions import DECIDES, Agreement, Decided, Person, ReviewPlan, Task, by_item, standing
+from eyetest.studio.forms import short_enough
 
-QUOTA = "quota.json"  # of a recipe whose review ends when a selection can be made
 CLAIM = 1_800.0  # seconds for which a slot is reserved
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
 _DECISION = msgspec.json.Decoder(Decision)
-_SLOT = "SELECT item, round, adjudicates, seat FROM slots AS s "
-_BEGUN = _SLOT + "WHERE person = ? AND state IN (1, 2) ORDER BY since LIMIT 1"
-_OWN = _SLOT + "WHERE item = ? AND round = ? AND person = ?"
-_ADD = "INSERT OR IGNORE INTO slots (item, round, adjudicates, seat) VALUES (?, ?, ?, ?)"
-_SOLVED = "INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)"
+_BEGUN = "SELECT item, adjudicates, seat FROM slots WHERE person = ? AND state IN (1, 2) ORDER BY since LIMIT 1"
+_OWN = "SELECT item, adjudicates, seat FROM slots WHERE item = ? AND person = ?"
+_ADD = "INSERT OR IGNORE INTO slots (item, adjudicates, seat) VALUES (?, ?, ?)"
+_SOLVED = "INSERT OR IGNORE INTO solved VALUES (?, ?, ?)"
 _FREE = (
-    "SELECT item, round, adjudicates, seat FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
-    "AND NOT EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?2) AND (adjudicates OR NOT EXISTS "
-    "(SELECT 1 FROM solved WHERE item = s.item AND person = ?2 AND round != s.round)) "
-    "ORDER BY round, item, seat LIMIT 1"
-)  # an item is not offered to a person who knows from elsewhere in the review what others decided, or its gold
+    "SELECT item, adjudicates, seat FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
+    "AND NOT EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?2) ORDER BY item, seat LIMIT 1"
+)
+_COUNTS = "SELECT sum(state = 3), sum(state != 3) FROM slots WHERE adjudicates = ?"
 _CLAIM = (
     "UPDATE slots SET state = 2, since = CASE WHEN person = ?1 AND state != 3 THEN since ELSE ?2 END, person = ?1, "
-    "until = ?3 WHERE item = ?4 AND round = ?5 AND adjudicates = ?6 AND seat = ?7"
+    "until = ?3 WHERE item = ?4 AND adjudicates = ?5 AND seat = ?6"
 )  # ``since`` is when its holder first got it
 
 
 class Slot(NamedTuple):
-    """One reviewer's turn at one item in one round."""
+    """One reviewer's turn at one item, or that of an admin who settles it."""
 
     item: int
-    round: int
     adjudicates: int
     seat: int
+
+
+class DecisionCount(msgspec.Struct, frozen=True):
+    """How many decisions are made, and how many are to be made."""
+
+    made: int
+    open: int
+
+
+class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Progress of a review: items by outcome (``review`` while it is open), and by the reason why they are dropped.
+
+    ``stuck``: what waits for a person who was not invited yet.
+    """
+
+    items: int
+    settled: int
+    reviewing: DecisionCount
+    disputes: DecisionCount  # settled by admins
+    outcomes: Mapping[str, int]
+    reasons: Mapping[str, int]
+    stuck: str = ""
 
 
 class ReviewProject:
     """A folder with ``review.db``; made by `create` or `open`."""
 
-    item_of: Callable[[str], Item | None] | None = None  # finds an item by id, to refuse impossible edits
-
     def __init__(self, folder: Path, plan: ReviewPlan, database: ReviewDatabase) -> None:
         self.folder, self.plan, self.database = folder, plan, database
         self.clock: Callable[[], float] = time.time
         self.people = People(database, lambda: self.clock())  # noqa: PLW0108 (the clock may be set later)
-        self._lock = Lock()
-        self._judged: tuple[object, list[JudgedItem]] = (None, [])
 
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":
@@ -131,84 +142,32 @@ class ReviewProject:
             plan = msgspec.json.encode(self.plan).decode()
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (plan,))
 
-    def log(self, what: str, person: str = "", address: str = "", detail: str = "") -> None:
-        """Append a line to the log."""
+    # Work: items are added, taken one by one, solved and decided.
+
+    def add_items(self, ids: Iterable[str]) -> int:
+        """Add items to the review; returns the number of new slots."""
         with self.database.write() as connection:
-            LogRow(self.clock(), what, person, address, detail).write(connection)
+            return self._add(connection, ids)
 
-    def logged(self, limit: int = 200) -> list[LogRow]:
-        """The last lines of the log, the newest first."""
-        query = "SELECT time, what, person, address, detail FROM log ORDER BY id DESC LIMIT ?"
-        return [LogRow(*row) for row in self.database.rows(query, limit)]
-
-    # Work: items are added, taken one by one, solved, decided and withdrawn.
-
-    def add_items(self, ids: Iterable[str], round: int = 1) -> int:  # noqa: A002 (a decision's own word)
-        """Add items to a round of the review; returns the number of new slots."""
-        with self.database.write() as connection:
-            return self._add(connection, ids, round)
-
-    def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int = 1) -> int:
+    def _add(self, connection: sqlite3.Connection, ids: Iterable[str]) -> int:
         names = list(ids)
         connection.executemany("INSERT OR IGNORE INTO items (item) VALUES (?)", ((name,) for name in names))
         rows = dict(connection.execute("SELECT item, id FROM items"))
-        added = _open_round(connection, [rows[name] for name in names], self.plan.rounds[number - 1])
-        if not self.plan.together:  # what was settled in one round of a recipe is open again in the next
-            connection.executemany(
-                "UPDATE items SET settled = 0 WHERE id = ? AND id IN "
-                "(SELECT item FROM slots WHERE round = ? AND state < 3 AND NOT adjudicates)",
-                [(rows[name], number) for name in names],
-            )
-        return added
+        before, seats = connection.total_changes, range(1, self.plan.reviewers + 1)
+        connection.executemany(_ADD, ((rows[name], 0, seat) for name in names for seat in seats))
+        return connection.total_changes - before
 
-    def await_only(self, waiting: Mapping[int, Sequence[str]]) -> int:
-        """Ask about exactly these items in these rounds; returns the number of slots that are new."""
+    def await_only(self, waiting: Collection[str]) -> int:
+        """Ask about exactly these items; returns the number of slots that are new."""
         with self.database.write() as connection:
-            added = sum(self._add(connection, ids, number) for number, ids in sorted(waiting.items()))
-            kept = {(item, number) for number, ids in waiting.items() for item in ids}
-            slots = connection.execute(
-                "SELECT DISTINCT i.id, i.item, s.round FROM slots s JOIN items i ON i.id = s.item WHERE s.state < 3"
-            ).fetchall()
-            connection.executemany(
-                "DELETE FROM slots WHERE item = ? AND round = ? AND state < 3",
-                [(id_, number) for id_, item, number in slots if (item, number) not in kept],
-            )
-            undecided = connection.execute(
-                "SELECT id, item FROM items WHERE NOT settled AND id NOT IN (SELECT item FROM slots WHERE state < 3)"
-            ).fetchall()
-            names = {item for item, _ in kept}
-            for id_, _ in (row for row in undecided if row[1] in names):
-                self._settle(connection, id_)  # a dispute that waits again
+            added, kept = self._add(connection, waiting), set(waiting)
+            others = [(id_,) for item, id_ in connection.execute("SELECT item, id FROM items") if item not in kept]
+            connection.executemany("DELETE FROM slots WHERE item = ? AND state < 3 AND NOT adjudicates", others)
             return added
-
-    def quota(self) -> Quota | None:
-        """The selection that the review is for, if it ends with that."""
-        path = self.folder / QUOTA
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Quota) if path.is_file() else None
-        except msgspec.DecodeError as error:
-            raise damaged(path, error) from None
-
-    def quota_state(self) -> QuotaState | None:
-        """What that selection still needs, by the decisions so far."""
-        if (quota := self.quota()) is None:
-            return None
-        known = decisions_in(self.folder, own=self.decisions())
-        outcomes = {item: self.plan.outcome(own, quota.round) for item, own in known.items()}
-        return quota.state(settled_tags(outcomes, self.plan.form(quota.round)))
-
-    def refill(self) -> int:
-        """Ask for items in place of those that were dropped, as far as a selection needs them; returns new slots."""
-        quota, state = self.quota(), self.quota_state()
-        return self.add_items(state.needed, quota.round) if quota and state and state.needed else 0
 
     def next_task(self, person: Person) -> Task | None:
         """A person's next task, reserved for half an hour. None where no task is available."""
-        task = self._next_task(person)
-        return self._next_task(person) if task is None and self.refill() else task
-
-    def _next_task(self, person: Person) -> Task | None:
-        with self.database.write(forced=False) as connection:
+        with self.database.write() as connection:
             _refuse_idle(connection, person)
             connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (self.clock(),))
             row = connection.execute(_BEGUN, (person.id,)).fetchone()
@@ -218,61 +177,44 @@ class ReviewProject:
                 return None
             slot = Slot(*row)
             self._claim(connection, slot, person)
-            if slot.adjudicates:
-                connection.execute(_SOLVED, (slot.item, 0, person.id, ""))
             return self._task(connection, person, slot)
 
     def _claim(self, connection: sqlite3.Connection, slot: Slot, person: Person) -> None:
         now = self.clock()
         connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot))
 
-    def task(self, person: Person, item: str, round: int) -> Task:  # noqa: A002
+    def task(self, person: Person, item: str) -> Task:
         """An item that a person has begun or decided about."""
         with self.database.read() as connection:
-            return self._task(connection, person, _slot_of(connection, person, item, round))
+            return self._task(connection, person, _slot_of(connection, person, item))
 
     def solve(self, person: Person, task: Task, answer: str) -> Task:
         """Answer an item before its gold is shown; the first answer stays. Empty: it cannot be answered."""
         with self.database.write() as connection:
-            slot = _slot_of(connection, person, task.item, task.round)
-            connection.execute(_SOLVED, (slot.item, slot.round, person.id, short_enough("answer", answer)))
+            slot = _slot_of(connection, person, task.item)
+            connection.execute(_SOLVED, (slot.item, person.id, short_enough("answer", answer)))
             return self._task(connection, person, slot)
 
-    def decide(self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **details: Any) -> Decision:
+    def decide(self, person: Person, task: Task, decided: Decision, nonce: str) -> Decision:
         """Store a person's decision. Sent twice with the same nonce it is one decision."""
-        return self._record(person, (task.item, task.round), check_kind(kind), nonce, details)
-
-    def undo(self, person: Person, item: str, round: int, nonce: str) -> Decision:  # noqa: A002
-        """Withdraw a person's last decision about an item in a round, and reopen it for them."""
-        return self._record(person, (item, round), "undo", nonce, {})
-
-    def _record(
-        self, person: Person, about: tuple[str, int], kind: DecisionKind, nonce: str, details: dict[str, Any]
-    ) -> Decision:
         if not nonce or len(nonce) > _LONGEST_NONCE:
             raise InputError(f"nonce: expected 1 to {_LONGEST_NONCE} characters")
         with self.database.write() as connection:
             if before := _read(connection, "WHERE person = ? AND nonce = ?", person.id, nonce):
                 return before[0]
             _refuse_idle(connection, person)
-            slot = _slot_of(connection, person, *about)
+            slot = _slot_of(connection, person, task.item)
             task = self._task(connection, person, slot)
-            if kind == "undo" and task.mine is None:
-                raise InputError("there is nothing of yours to withdraw here")
-            if kind != "undo" and task.unsolved:
+            if task.unsolved:
                 raise Forbidden(UNANSWERED)
-            decision = Decision(
+            decision = msgspec.structs.replace(
+                decided,
                 item=task.item,
-                round=task.round,
                 reviewer=person.name,
                 time=self._now(),
-                decision=kind,
-                solved="" if kind == "undo" else task.solved or "",
+                solved=task.solved or "",
                 adjudicates=task.adjudicates,
-                **{name: value for name, value in details.items() if value},
             )
-            item = self.item_of(task.item) if decision.edits and self.item_of else None
-            decision = check_decision(decision, task.form, item)
             self._append(connection, person, slot, decision, nonce)
             return decision
 
@@ -280,49 +222,36 @@ class ReviewProject:
         self, connection: sqlite3.Connection, person: Person, slot: Slot, decision: Decision, nonce: str
     ) -> None:
         connection.execute(
-            "INSERT INTO decisions (item, round, person, nonce, record) VALUES (?, ?, ?, ?, ?)",
-            (slot.item, slot.round, person.id, nonce, msgspec.json.encode(decision).decode()),
+            "INSERT INTO decisions (item, person, nonce, record) VALUES (?, ?, ?, ?)",
+            (slot.item, person.id, nonce, msgspec.json.encode(decision).decode()),
         )
-        if _last_decision(connection, person, slot) is None:
-            self._claim(connection, slot, person)
-        else:
-            decided = "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?"
-            connection.execute(decided, slot)
+        decided = "UPDATE slots SET state = 3 WHERE item = ? AND adjudicates = ? AND seat = ?"
+        connection.execute(decided, slot)
         self._settle(connection, slot.item)
 
     def _settle(self, connection: sqlite3.Connection, item: int) -> None:
-        """After a decision: open the next round of an item, or a slot for an admin where reviewers disagree."""
-        plan, decisions = self.plan, _read(connection, "WHERE item = ? ORDER BY id", item)
-        rounds = connection.execute(
-            "SELECT round, min(state = 3) FROM slots WHERE item = ? AND NOT adjudicates GROUP BY 1 ORDER BY 1",
-            (item,),
-        ).fetchall()
-        if plan.together and rounds:
-            finished, done = dict(rounds), True
-            for planned in plan.rounds:  # all seats of a round are taken before the next is open
-                if _open_round(connection, [item], planned) or not finished.get(planned.number):
-                    done = False
-                    break
-            rounds = [(plan.rounds[-1].number, done)]
-        add = "INSERT OR IGNORE INTO slots (item, round, adjudicates, seat) VALUES (?, ?, 1, 1)"
-        remove = "DELETE FROM slots WHERE item = ? AND round = ? AND adjudicates AND state != 3"
-        is_open = True
-        for number, done in rounds:
-            is_open = plan.outcome(decisions, number).verdict == "review"
-            connection.execute(add if done and is_open else remove, (item, number))
-        connection.execute("UPDATE items SET settled = ? WHERE id = ?", (not is_open, item))
+        """After a decision: open a slot for an admin where all reviewers have decided and disagree."""
+        decisions = _read(connection, "WHERE item = ? ORDER BY id", item)
+        waiting = "SELECT 1 FROM slots WHERE item = ? AND state != 3 AND NOT adjudicates"
+        if (
+            connection.execute(waiting, (item,)).fetchone()
+            or made.decide(decisions, self.plan.reviewers).verdict != "review"
+        ):
+            connection.execute("DELETE FROM slots WHERE item = ? AND adjudicates AND state != 3", (item,))
+        else:
+            connection.execute(_ADD, (item, 1, 1))
 
     def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
         (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
         decisions = _read(connection, "WHERE item = ? ORDER BY id", slot.item) if slot.adjudicates else ()
-        query = "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?"
-        solved = connection.execute(query, (slot.item, slot.round, person.id)).fetchone()
+        query = "SELECT answer FROM solved WHERE item = ? AND person = ?"
+        solved = connection.execute(query, (slot.item, person.id)).fetchone()
+        form = self.plan.form
         return Task(
             item=item,
-            round=slot.round,
-            form=self.plan.form(slot.round, adjudicates=bool(slot.adjudicates)),
+            form=msgspec.structs.replace(form, solve=False) if slot.adjudicates else form,
             adjudicates=bool(slot.adjudicates),
-            earlier=self.plan.earlier(decisions, slot.round),
+            earlier=tuple(one for one in standing(decisions) if not one.adjudicates),
             mine=_last_decision(connection, person, slot),
             solved=solved[0] if solved else None,
         )
@@ -339,47 +268,42 @@ class ReviewProject:
         """All items, in the order of the queue."""
         return [item for (item,) in self.database.rows("SELECT item FROM items ORDER BY id")]
 
-    def waiting(self) -> list[tuple[str, int, bool]]:
-        """Open slots: items in the order of the queue, the round, and whether it is an adjudication."""
-        rows = self.database.rows(
-            "SELECT DISTINCT i.item, s.round, s.adjudicates FROM slots s JOIN items i ON i.id = s.item "
-            "WHERE s.state = 1 ORDER BY s.adjudicates, s.round, s.item"
-        )
-        return [(item, number, bool(adjudicates)) for item, number, adjudicates in rows]
+    def waiting(self) -> list[str]:
+        """Items that reviewers have open, in the order of the queue."""
+        query = "SELECT item FROM items WHERE id IN (SELECT item FROM slots WHERE state = 1 AND NOT adjudicates)"
+        return [item for (item,) in self.database.rows(f"{query} ORDER BY id")]
 
     # Decisions that were made in other tools.
 
-    def add_decisions(self, decisions: Sequence[Decision], source: str = "") -> int:
+    def add_decisions(self, decisions: Sequence[Decision]) -> int:
         """Add the new decisions of another tool, all or none; returns how many. Unknown people become reviewers."""
         with self.database.write() as connection:
             fresh = made.new_decisions(_read(connection, "ORDER BY id"), decisions)
             for nonce, decision in fresh:
-                add = "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, 'reviewer', ?)"
-                connection.execute(add, (decision.reviewer, self.clock()))
+                add = "INSERT OR IGNORE INTO people (name, role) VALUES (?, 'reviewer')"
+                connection.execute(add, (decision.reviewer,))
                 person = person_named(connection, decision.reviewer)
                 slot = self._seat(connection, person, decision)
                 if decision.solved:
-                    connection.execute(_SOLVED, (slot.item, slot.round, person.id, decision.solved))
+                    connection.execute(_SOLVED, (slot.item, person.id, decision.solved))
                 timed = msgspec.structs.replace(decision, time=decision.time or self._now())
                 self._append(connection, person, slot, timed, nonce)
-            LogRow(self.clock(), "imported", "", source, counted(len(fresh), "decision")).write(connection)
         return len(fresh)
 
     def _seat(self, connection: sqlite3.Connection, person: Person, decision: Decision) -> Slot:
         """Claim a person's slot at an item: their own, else an open one, else an additional one."""
-        item, about = _row(connection, decision.item), (decision.round, decision.adjudicates)
+        item, adjudicates = _row(connection, decision.item), decision.adjudicates
         own = _read(connection, "WHERE item = ? AND person = ? ORDER BY id", item, person.id)
-        if before := [one.round for one in own if (one.round, one.adjudicates) != about]:
-            known = f"{short(person.name)} decided about item {short(decision.item)} in round {before[0]} already"
-            later = "settle it" if decision.adjudicates else f"decide in round {decision.round}"
-            raise InputError(f"{known}; another person has to {later}")
+        if any(one.adjudicates != adjudicates for one in own):
+            known = f"{short(person.name)} decided about item {short(decision.item)} already"
+            raise InputError(f"{known}; another person has to {'settle it' if adjudicates else 'decide'}")
         seats = connection.execute(
-            "SELECT seat, state, person FROM slots WHERE item = ? AND round = ? AND adjudicates = ? ORDER BY seat",
-            (item, *about),
+            "SELECT seat, state, person FROM slots WHERE item = ? AND adjudicates = ? ORDER BY seat",
+            (item, adjudicates),
         ).fetchall()
         mine = [seat for seat, _, holder in seats if holder == person.id]
         free = [seat for seat, state, _ in seats if state == 1]
-        slot = Slot(item, *about, (mine or free or [max((seat for seat, *_ in seats), default=0) + 1])[0])
+        slot = Slot(item, adjudicates, (mine or free or [max((seat for seat, *_ in seats), default=0) + 1])[0])
         connection.execute(_ADD, slot)
         self._claim(connection, slot, person)
         return slot
@@ -387,53 +311,42 @@ class ReviewProject:
     # What has been decided.
 
     def outcomes(self) -> dict[str, Decided]:
-        """The outcome of each item, in the order of the queue."""
-        return {item.item: item.outcome for item in self.judged()}
+        """The outcome of each item that was asked, in the order of the queue."""
+        own = by_item(self.decisions())
+        asked = self.database.rows("SELECT item FROM items WHERE id IN (SELECT item FROM slots) ORDER BY id")
+        return {item: made.decide(own.get(item, ()), self.plan.reviewers) for (item,) in asked}
 
-    def judged(self) -> list[JudgedItem]:
-        """The outcome and the last decisions of each item, in the order of the queue; cached until that changes."""
-        with self._lock, self.database.read() as connection:
-            state = connection.execute(
-                "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), sum(round * item * item) "
-                "FROM slots"
-            ).fetchone()
-            if self._judged[0] != (key := (self.plan, *state)):
-                own = by_item(standing(_read(connection, "ORDER BY id")))
-                reached = connection.execute(
-                    "SELECT i.item, coalesce(max(s.round), 1) FROM items i LEFT JOIN slots s ON s.item = i.id "
-                    "GROUP BY i.id ORDER BY i.id"
-                )
-                rows = [(item, number, own.get(item, [])) for item, number in reached]
-                self._judged = (key, [JudgedItem(id_, self.plan.outcome(some, at), some) for id_, at, some in rows])
-            return self._judged[1]
+    def agreement(self) -> list[Agreement]:
+        """How far reviewers decide alike."""
+        return made.agreement_of(self.decisions())
 
     def progress(self) -> ReviewProgress:
-        """Progress of rounds."""
-        judged, state = self.judged(), self.quota_state()
-        with self.database.read() as connection:
-            return overview.progress_of(connection, self.plan, judged, state.line if state else "")
-
-    def overview(self) -> ReviewOverview:
-        """Progress, disagreement, agreement with intervals, and reasons."""
-        judged = self.judged()
-        decisions = [decision for item in judged for decision in item.decisions]
-        return ReviewOverview(
-            self.progress(), overview.counts_of(judged), overview.agreement_rows(decisions, self.plan)
+        """Decisions that are made and open, and items by their outcome."""
+        outcomes = self.outcomes().values()
+        verdicts = Counter(one.verdict for one in outcomes)
+        reviewing, disputes = (
+            DecisionCount(made=number or 0, open=left or 0)
+            for adjudicates in (0, 1)
+            for number, left in self.database.rows(_COUNTS, adjudicates)
+        )
+        left, stuck = reviewing.open + disputes.open, ""
+        if left and not any(row.waiting for row in self.people.rows()):
+            again = "who decided about an item does not get it again; invite another reviewer or admin"
+            stuck = f"{counted(left, 'decision')} cannot be made by the people who were invited: {again}"
+        return ReviewProgress(
+            items=len(outcomes),
+            settled=len(outcomes) - verdicts["review"],
+            reviewing=reviewing,
+            disputes=disputes,
+            outcomes=dict(verdicts.most_common()),
+            reasons=dict(Counter(one.reason for one in outcomes if one.verdict == "drop").most_common()),
+            stuck=stuck,
         )
 
 
 def is_review(folder: Path) -> bool:
     """Whether a folder holds a review."""
     return (folder / FILE).is_file()
-
-
-def settled_tags(outcomes: Mapping[str, Decided], form: Form) -> dict[str, Mapping[str, Any] | None]:
-    """By item on which reviewers agreed: the tags that they gave it, or None where they dropped it."""
-    return {
-        item: None if outcome.verdict == "drop" else form.tags(outcome.labels) | dict(outcome.edits.get("tags", {}))
-        for item, outcome in outcomes.items()
-        if outcome.verdict != "review"
-    }
 
 
 def decisions_in(
@@ -460,26 +373,18 @@ def _read(connection: sqlite3.Connection, which: str, *values: Any) -> list[Deci
     return [_DECISION.decode(record) for (record,) in rows]
 
 
-def _open_round(connection: sqlite3.Connection, items: Sequence[int], planned: Round) -> int:
-    """Add the slots of a round that some items do not have; returns how many."""
-    before, seats = connection.total_changes, range(1, planned.reviewers + 1)
-    connection.executemany(_ADD, ((item, planned.number, 0, seat) for item in items for seat in seats))
-    return connection.total_changes - before
-
-
 def _last_decision(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
     """A person's last decision in a slot that was not withdrawn."""
-    which = "WHERE item = ? AND round = ? AND person = ? ORDER BY id"
-    rows = _read(connection, which, slot.item, slot.round, person.id)
+    rows = _read(connection, "WHERE item = ? AND person = ? ORDER BY id", slot.item, person.id)
     decisions = standing(decision for decision in rows if decision.adjudicates == slot.adjudicates)
     return decisions[-1] if decisions else None
 
 
-def _slot_of(connection: sqlite3.Connection, person: Person, item: str, number: int) -> Slot:
+def _slot_of(connection: sqlite3.Connection, person: Person, item: str) -> Slot:
     """A person's own slot at an item: one they hold or have decided in."""
-    row = connection.execute(_OWN, (_row(connection, item), number, person.id)).fetchone()
+    row = connection.execute(_OWN, (_row(connection, item), person.id)).fetchone()
     if row is None:
-        raise Forbidden("this item is not yours in this round, or not any more: continue with the next")
+        raise Forbidden("this item is not yours, or not any more: continue with the next")
     return Slot(*row)
 
 

@@ -180,10 +180,10 @@ def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
     }
 
 
-def read_items(benchmarks: Mapping[str, Benchmark], drafts: Sequence[Benchmark] = ()) -> pl.DataFrame:
+def read_items(benchmarks: Mapping[str, Benchmark]) -> pl.DataFrame:
     """The items of all benchmarks, one after the other; ``group`` and ``hashes`` make items dependent.
 
-    ``source`` and ``row`` say where an item is stored; what drafts show replaces what was asked (``asked_gold``).
+    ``source`` and ``row`` say where an item is stored.
     """
     hashes = pl.col("images").list.eval(pl.element().struct.field("sha256"))
     right = pl.col("choices").list.eval(pl.element().struct.field("correct").arg_true())
@@ -191,7 +191,7 @@ def read_items(benchmarks: Mapping[str, Benchmark], drafts: Sequence[Benchmark] 
     texts = dict.fromkeys(("benchmark", "item", "question", "gold", "image", "group"), pl.String)
     numbers = dict.fromkeys(("images", "options", "source"), pl.Int64) | {"row": pl.UInt32}
     tables = [pl.DataFrame(schema={**texts, **numbers, "hashes": pl.List(pl.String)})]
-    for source, (name, benchmark) in enumerate((*benchmarks.items(), *(("", draft) for draft in drafts))):
+    for source, (name, benchmark) in enumerate(benchmarks.items()):
         stored = benchmark.scan(("id", "question", "group", "tags", "choices", "images")).select(
             pl.lit(name).alias("benchmark"),
             pl.lit(source, pl.Int64).alias("source"),
@@ -205,10 +205,7 @@ def read_items(benchmarks: Mapping[str, Benchmark], drafts: Sequence[Benchmark] 
         )
         table = stored.collect(engine="streaming").with_row_index("row")
         tables.append(table.with_columns(_tag_columns(table.drop_in_place("tags"))))
-    asked, drawn = tables[: len(tables) - len(drafts)], tables[len(tables) - len(drafts) :]
-    items = pl.concat(asked, how="diagonal_relaxed").with_columns(asked_gold="gold")
-    for draft in drawn:
-        items = items.update(draft.select("item", "question", "gold", "image", "images", "source", "row"), on="item")
+    items = pl.concat(tables, how="diagonal_relaxed").with_columns(asked_gold="gold")
     single = [name for name in items.columns if name.startswith(TAG) and (items[name].list.len() <= 1).all()]
     return items.with_columns(pl.col(single).list.first())
 

@@ -16,7 +16,7 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.store.files import inside
 from eyetest.tabular.record_files import ParquetTable
-from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, open_plain, table_kind
+from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, table_kind
 
 MAX_LINE = 256 * 2**20
 MAX_DOCUMENT = 2**31
@@ -29,12 +29,9 @@ class JsonLines(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        position = number = 0
-        size = max(self.path.stat().st_size, 1)
-        with open_plain(self.path) as file:
+        number = 0
+        with self.path.open("rb") as file:
             for line_number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
-                position += len(line)
-                self.done = min(position / size, 1.0)
                 where = f"{self.path.name} line {line_number}"
                 if len(line) >= MAX_LINE:
                     raise InputError(f"{where} is longer than {MAX_LINE // 2**20} MB")
@@ -51,7 +48,7 @@ class JsonDocument(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        content = decode(read_document(self.path, "write it as JSON Lines"), str(self.path))
+        content = decode(read_document(self.path), str(self.path))
         if isinstance(content, dict):
             keyed = [part for part in content.values() if isinstance(part, dict) and _are_objects([*part.values()])]
             if len(keyed) == 1 and not _are_objects([*content.values()]):
@@ -68,12 +65,12 @@ class JsonDocument(Table):
             yield Row(number, f"{self.path.name} object {number + 1}", values, number + 1)
 
 
-def read_document(path: Path, hint: str) -> bytes:
-    """The bytes of a file that is one JSON value; ``hint``: advice for one that is too large."""
-    with open_plain(path) as file:
+def read_document(path: Path) -> bytes:
+    """The bytes of a file that is one JSON value."""
+    with path.open("rb") as file:
         data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        raise InputError(f"{path} is one JSON value of more than 2 GB; {hint}")
+        raise InputError(f"{path} is one JSON value of more than 2 GB; write it as JSON Lines")
     return data.strip(_BLANK)
 
 
@@ -172,11 +169,8 @@ def _check_parts(path: Path) -> None:
 
 
 def was_cut(text: str) -> bool:
-    """Whether a text fills a cell, counted as in Python or as in Excel, where 𝜋 is two characters."""
-    if len(text) < EXCEL_CELL // 2:
-        return False
-    units = len(text.encode("utf-16-le", "surrogatepass")) // 2
-    return units >= EXCEL_CELL or (units == EXCEL_CELL - 1 and units > len(text))
+    """Whether a text fills a cell of Excel, which counts in UTF-16."""
+    return len(text) >= EXCEL_CELL // 2 and len(text.encode("utf-16-le", "surrogatepass")) // 2 >= EXCEL_CELL
 
 
 def open_table(path: Path) -> Table:

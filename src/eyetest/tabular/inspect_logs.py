@@ -1,6 +1,5 @@
-"""Samples of inspect-ai logs: ``.json``, or ``.eval``, a Zstandard zip, which ``zipfile`` reads from 3.14."""
+"""Samples of inspect-ai logs: ``.eval``, a Zstandard zip, which ``zipfile`` reads from 3.14."""
 
-import re
 import struct
 import zipfile
 import zlib
@@ -13,15 +12,13 @@ import msgspec
 import pyarrow as pa
 
 from eyetest.errors import InputError, first_line
-from eyetest.tabular.files import decode, read_document
-from eyetest.tabular.table import kind_of, most_unpacked, one_line, open_plain, unfolds
+from eyetest.tabular.files import decode
+from eyetest.tabular.table import most_unpacked, unfolds
 
 MAX_SAMPLE = 256 * 2**20
 _HEADER, _START, _SAMPLES = "header.json", "_journal/start.json", "samples/"  # an unfinished log has no header
 _ZSTANDARD = 93
 _LOCAL = struct.Struct("<4s22xHH")
-_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"')
-_PEEK = 200
 _ATTACHMENT = "attachment://"
 Kind = TypeVar("Kind")
 
@@ -123,27 +120,15 @@ class Header(msgspec.Struct):
     plan: _Plan = msgspec.field(default_factory=_Plan)
 
 
-class _WholeLog(Header):
-    samples: list[Sample] | None = None
-
-
 def is_inspect_log(path: Path) -> bool:
-    """Whether a file is a log: by its suffix, or by the beginning of a JSON document."""
-    kind = kind_of(path)
-    if kind != ".json" or not path.is_file():
-        return kind == ".eval"
-    with one_line(path), open_plain(path) as file:
-        return _LOG.match(file.read(_PEEK)) is not None
+    """Whether a file is a log, by its ending."""
+    return path.suffix.lower() == ".eval"
 
 
 def read_inspect_log(path: Path) -> Iterator[tuple[Header, Sample]]:
     """The samples of a log, each with the log's metadata."""
     if not path.is_file():
         raise InputError(f"{path} is no file")
-    if kind_of(path) == ".json":
-        document = _typed(read_document(path, "convert it: inspect log convert --to eval"), _WholeLog, path.name)
-        yield from ((document, sample) for sample in document.samples or ())
-        return
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             yield from _unpacked(path, archive)

@@ -5,16 +5,15 @@ What may expand is first read by a child with limited memory.
 
 import math
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 import pyarrow as pa
@@ -22,13 +21,8 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, damaged, first_line, param
 from eyetest.store import refuse_to_lose, replacing_file
-from eyetest.store.files import add_checksum, has_checksum
-from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_line, refuse_twins, unfolds
-
-if TYPE_CHECKING:  # loaded where they are used: the child process, which needs neither, starts sooner
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
+from eyetest.store.files import add_checksum, has_checksum, inside
+from eyetest.tabular.table import Row, Table, most_unpacked, one_line, refuse_twins, unfolds, write_sheet
 
 _CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
 _CHILD_SECONDS = 900
@@ -39,66 +33,48 @@ _WIDEST = 2**20
 _ROWS = 5_000
 _OBJECT = 64  # bytes of a Python value
 _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-_SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 
 
 class BoundedParquet:
-    """A Parquet file, opened for reading; made by `open_bounded`. The output of an untrusted one is counted."""
+    """A Parquet file of unknown origin, opened for reading by `open_bounded`; what it unfolds into is counted."""
 
-    def __init__(self, path: Path, file: pq.ParquetFile, *, trusted: bool) -> None:
+    def __init__(self, path: Path, file: pq.ParquetFile) -> None:
         self.path, self.metadata, self.schema, self._file = path, file.metadata, file.schema_arrow, file
-        self._trusted = trusted
 
-    def batches(
-        self, rows: int, columns: Sequence[str] | None = None, group: int | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows in order, or those of a row group, at most so many at once, and fewer where they may be large."""
-        groups = list(range(self.metadata.num_row_groups))
-        if not self._trusted:  # each row may hold all that its row group has
-            largest = max((self.metadata.row_group(number).total_byte_size for number in groups), default=0)
-            rows = min(rows, max(_BATCH // max(largest, 1), 1))
-        batches = self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns)
-        return _validated(self.path, batches, trusted=self._trusted)
-
-    def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
-        """All rows, or those of a row group, at once."""
-        if not self._trusted and (batches := list(self.batches(_ROWS, columns, group))):
-            return pa.Table.from_batches(batches).replace_schema_metadata(self.schema.metadata)
-        groups = list(range(self.metadata.num_row_groups)) if group is None else [group]
-        table = self._file.read_row_groups(groups, columns=columns)
-        table.validate(full=True)
-        return table
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, at most so many at once, and fewer where one may be all of its row group."""
+        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
+        largest = max((group.total_byte_size for group in groups), default=0)
+        rows = min(rows, max(_BATCH // max(largest, 1), 1))
+        return _validated(self.path, self._file.iter_batches(rows, columns=columns))
 
 
 @contextmanager
-def open_bounded(path: Path, *, trusted: bool = False) -> Iterator[BoundedParquet]:
-    """Open a Parquet file after checking its metadata, unless it is trusted; it is not mapped into memory."""
-    status = path.stat()
-    metadata = _metadata(path, trusted, (status.st_size, status.st_mtime_ns, status.st_ino))
-    with pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True) as file:
-        yield BoundedParquet(path, file, trusted=trusted)
+def open_bounded(path: Path) -> Iterator[BoundedParquet]:
+    """Open a Parquet file after checking its metadata; it is not mapped into memory."""
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        _refuse_swollen(path, file.metadata)
+        yield BoundedParquet(path, file)
 
 
-@lru_cache(maxsize=64)
-def _metadata(path: Path, trusted: bool, identity: tuple[int, ...]) -> pq.FileMetaData:
-    """The footer, cached, because a benchmark's items are opened often; refuse what is out of proportion."""
-    metadata = pq.read_metadata(path)
-    if trusted:
-        return metadata
+def _refuse_swollen(path: Path, metadata: pq.FileMetaData) -> None:
+    """Refuse what is out of proportion."""
     columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
     if wide := next((column for column in columns if column.length > _WIDEST), None):
         raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     if any(group.num_columns != len(columns) for group in groups):
         raise InputError(f"{path} is damaged: a row group lacks a column")
-    if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * identity[0]):
+    unpacked = sum(group.total_byte_size for group in groups)
+    if unpacked > max(_MAX_SWOLLEN, _PACKED * path.stat().st_size):
         raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
     if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
-        read_in_child(path)
-    return metadata
+        status = path.stat()
+        _read_in_child(path, (status.st_size, status.st_mtime_ns, status.st_ino))
 
 
-def read_in_child(path: Path) -> None:
+@lru_cache(maxsize=64)
+def _read_in_child(path: Path, identity: tuple[int, ...]) -> None:
     """Read a Parquet file in a child process with limited memory; raise where that is not enough."""
     command = [sys.executable, "-m", "eyetest.tabular.record_files", str(path)]
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -119,7 +95,7 @@ def _read_under_limits(path: Path) -> int:
     pa.set_cpu_count(1)
     try:
         with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for _ in BoundedParquet(path, file, trusted=False).batches(_ROWS):
+            for _ in BoundedParquet(path, file).batches(_ROWS):
                 pass
     except InputError as error:
         print(error, file=sys.stderr)
@@ -127,8 +103,8 @@ def _read_under_limits(path: Path) -> int:
     return 0
 
 
-def _validated(path: Path, batches: Iterable[pa.RecordBatch], *, trusted: bool) -> Iterator[pa.RecordBatch]:
-    """Check every offset and text, because Arrow trusts the file; count what an untrusted file unfolds into."""
+def _validated(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Check every offset and text, because Arrow trusts the file; count what it unfolds into."""
     size = 0
     for batch in batches:
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
@@ -138,9 +114,6 @@ def _validated(path: Path, batches: Iterable[pa.RecordBatch], *, trusted: bool) 
                 why = str(error).splitlines()[0]
                 what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
                 raise InputError(f"{path}: {name}: {what}") from None
-        if trusted:
-            yield batch
-            continue
         plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
         size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
         if size > most_unpacked(path):
@@ -161,15 +134,14 @@ def _count_values(values: pa.Array) -> int:
 
 
 class ParquetTable(Table):
-    """The rows of Parquet files of the same columns. A split that only a file's name gives becomes a column."""
+    """The rows of Parquet files of the same columns."""
 
     def __init__(self, files: Sequence[Path], at_once: int = _ROWS, drop: Collection[str] = ()) -> None:
         super().__init__(files[0])
-        self._files, self._at_once, self._total = files, at_once, 0
+        self._files, self._at_once = files, at_once
         schemas = []
         for file in files:
             with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
-                self._total += opened.metadata.num_rows
                 schemas.append(opened.schema)
                 names = tuple(opened.schema.names)  # which may not be UTF-8
             if odd := sorted({*names} ^ {*schemas[0].names}):
@@ -178,20 +150,15 @@ class ParquetTable(Table):
         refuse_twins(self.path, names)
         self._labels = _class_labels(schemas[0])
         self._wanted = [name for name in names if name not in drop]
-        self._name_splits = "split" not in names and any(_SHARD.fullmatch(file.name) for file in files)
-        self.columns = (*names, "split") if self._name_splits else tuple(names)
+        self.columns = tuple(names)
 
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
         number = 0
         for file in self._files:
-            shard = _SHARD.fullmatch(file.name)
             for line, values in enumerate(self._values(file), 1):
-                if self._name_splits:
-                    values["split"] = shard["split"] if shard else ""
                 yield Row(number, f"{file.name} row {line}", values, line)
                 number += 1
-                self.done = number / self._total
 
     def _values(self, file: Path) -> Iterator[dict[str, Any]]:
         with one_line(file, "is damaged"), open_bounded(file) as opened:
@@ -240,10 +207,8 @@ def write_records(
     write_table(pa.Table.from_pylist(rows, schema=schema(kind)), kind, to, overwrite=overwrite)
 
 
-def write_table(
-    table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwrite: bool, again: bool = False
-) -> None:
-    """Write a record's table. A CSV that is read ``again`` has a column for guarded cells, if there are any."""
+def write_table(table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwrite: bool) -> None:
+    """Write a record's table."""
     import polars as pl  # noqa: PLC0415
 
     if to.suffix not in SUFFIXES:
@@ -258,17 +223,9 @@ def write_table(
             with temporary.open("wb") as lines:
                 encode = msgspec.json.Encoder().encode_lines
                 lines.writelines(encode(some.to_dicts()) for some in rows.iter_slices(_ROWS))
-        elif _write_csv(rows, temporary, mark=False) and again:
-            _write_csv(rows, temporary, mark=True)
-
-
-def _write_csv(rows: "pl.DataFrame", to: Path, *, mark: bool) -> bool:
-    """Write rows for spreadsheets; returns whether any cell had to be guarded."""
-    with to.open("w", newline="", encoding="utf-8") as file:
-        sheet = SheetWriter(file, rows.columns, mark=mark)
-        is_nested = any(dtype.is_nested() for dtype in rows.dtypes)
-        sheet.write([*map(_cell, row)] if is_nested else row for row in rows.iter_rows())
-    return sheet.guarded
+        else:
+            with temporary.open("w", newline="", encoding="utf-8") as file:
+                write_sheet(file, rows.columns, ([*map(_cell, row)] for row in rows.iter_rows()))
 
 
 def _cell(value: object) -> object:
@@ -282,25 +239,26 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """A whole Parquet file of eyetest; any error becomes one line."""
+    """A whole Parquet file, bounded like one of unknown origin unless it has a checksum; errors become one line."""
     proven = has_checksum(path)
-    with damage_in_one_line(path), open_bounded(path, trusted=proven) as file:
-        return file.table()
+    with damage_in_one_line(path):
+        if proven:
+            with pq.ParquetFile(path) as file:
+                return file.read()
+        with open_bounded(path) as bounded:
+            batches = list(bounded.batches(_ROWS))
+            return pa.Table.from_batches(batches) if batches else bounded.schema.empty_table()
 
 
-def read_row_groups(
-    path: Path, fields: pa.Schema, columns_: Sequence[str] | None, check: Callable[[pa.Table], None]
-) -> Iterator[pa.Table]:
-    """The row groups of a Parquet file of eyetest with these fields; ``check`` tests those without a checksum."""
-    proven = has_checksum(path)
-    with damage_in_one_line(path), open_bounded(path, trusted=proven) as file:
-        if not file.schema.equals(fields):
+def sound_file(path: Path, root: Path, fields: pa.Schema | None = None) -> Path:
+    """The path of a Parquet file of eyetest inside a folder, whose checksum and columns are valid."""
+    path = inside(path, root)
+    if not has_checksum(path):
+        raise InputError(f"{path} is damaged: it has no checksum")
+    with damage_in_one_line(path):
+        if fields is not None and not pq.read_schema(path).equals(fields):
             raise ValueError("its columns are others than it should have")
-        for group in range(file.metadata.num_row_groups):
-            table = file.table(columns_, group)
-            if not proven:
-                check(table)
-            yield table
+    return path
 
 
 @contextmanager
@@ -329,20 +287,6 @@ def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         values = [value and value.encode("utf-8", "replace").decode() for value in values]
     dtype = pl.String if pa.types.is_string(kind) else pl.Int64 if kind == pa.int64() else pl.Float64
     return pl.Series(values=values, dtype=dtype).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(kind)
-
-
-def numbers(values: pa.Array) -> "NDArray[np.int64]":
-    """Whole numbers or booleans of an Arrow array, missing ones as 0."""
-    import polars as pl  # noqa: PLC0415
-
-    return pl.Series(values).cast(pl.Int64).fill_null(0).to_numpy()
-
-
-def indices(rows: "NDArray[np.int64]") -> pa.Array:
-    """Row numbers as an Arrow array."""
-    import polars as pl  # noqa: PLC0415
-
-    return pl.Series(rows.astype("int64")).to_arrow()
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:

@@ -49,7 +49,7 @@ def test_mmmu_layout(tmp_path: Path) -> None:
     assert [image.width for image in choice.images] == [8, 8]
     assert choice.image_numbers == (2, 1)
     assert text.references == ("6", "six")
-    assert text.tags == {"img_type": "['Plots']", "question_type": "open", "split": "validation"}
+    assert text.tags == {"img_type": "['Plots']", "question_type": "open"}
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,10 @@ def test_deep_nesting_and_large_numbers_are_reported(tmp_path: Path) -> None:
         deep = [deep]
     with pytest.raises(ItemError, match="line 1: extra: found values nested too deeply"):
         imported(tmp_path, question(extra=deep))
-    with pytest.raises(ItemError, match="line 1: lineage: found"):
-        imported(tmp_path, question(lineage=[{"step": "x", "seed": 2**63}]))
+    with pytest.raises(ItemError, match="line 1: extra: found values nested too deeply"):
+        imported(tmp_path, question(eyetest={"tags": {"extra": deep}}))
+    with pytest.raises(ItemError, match="line 1: eyetest: found"):
+        imported(tmp_path, question(eyetest={"lineage": [{"step": "x", "seed": 2**63}]}))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,23 @@ def test_bad_lines_are_reported(tmp_path: Path, text: str, message: str) -> None
     assert not (tmp_path / "b").exists()
 
 
+def test_results_beside_what_they_add_up_to_are_rows(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"acc": 50, "args": {"shots": 2}, "results": {"7": {"output": "A"}, "8": {"output": "B"}}}')
+    assert [row.values for row in open_table(path)] == [{"key": "7", "output": "A"}, {"key": "8", "output": "B"}]
+
+
+def test_items_whose_images_are_elsewhere_keep_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"question": "Is it red?", "answer": "yes", "image": "far/away.png"}\n')
+    with pytest.raises(ItemError, match=r"away\.png"):
+        import_benchmark(path, tmp_path / "b")
+    with pytest.raises(InputError, match='did you mean "images"'):
+        et.import_file(path, to=tmp_path / "b", allow_missing="gold,image")
+    assert et.import_file(path, to=tmp_path / "b", allow_missing="gold,images").facts["images"] == 0
+    assert [item.tags["image"] for item in et.open(tmp_path / "b")] == ["far/away.png"]
+
+
 def test_all_json_files_of_a_folder_are_one_benchmark(tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -101,20 +120,3 @@ def test_all_json_files_of_a_folder_are_one_benchmark(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text('[{"question": "Secret?", "answer": "yes"}]')
     with pytest.raises(InputError, match="is a link that leaves"):
         import_benchmark(folder, tmp_path / "more", Import(read=read))
-
-
-def test_results_beside_what_they_add_up_to_are_rows(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text('{"acc": 50, "args": {"shots": 2}, "results": {"7": {"output": "A"}, "8": {"output": "B"}}}')
-    assert [row.values for row in open_table(path)] == [{"key": "7", "output": "A"}, {"key": "8", "output": "B"}]
-
-
-def test_items_whose_images_are_elsewhere_keep_their_names(tmp_path: Path) -> None:
-    path = tmp_path / "b.jsonl"
-    path.write_text('{"question": "Is it red?", "answer": "yes", "image": "far/away.png"}\n')
-    with pytest.raises(ItemError, match=r"away\.png"):
-        import_benchmark(path, tmp_path / "b")
-    with pytest.raises(InputError, match='did you mean "images"'):
-        et.import_file(path, to=tmp_path / "b", allow_missing="gold,image")
-    assert et.import_file(path, to=tmp_path / "b", allow_missing="gold,images").facts["images"] == 0
-    assert [item.tags["image"] for item in et.open(tmp_path / "b")] == ["far/away.png"]

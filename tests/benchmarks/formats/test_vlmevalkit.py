@@ -2,11 +2,9 @@
 
 import base64
 import csv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
 import pytest
 
@@ -22,7 +20,6 @@ from eyetest.benchmarks import (
 from eyetest.errors import ExportError, ItemError
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
-from tests.strategies import image_file, write
 from tests.support.drawn import draw_benchmark
 
 csv.field_size_limit(10**8)
@@ -61,34 +58,13 @@ def row(index: str, image: str = RED, **cells: str) -> dict[str, str]:
     return {"index": index, "image": image, **usual, **cells}
 
 
-def load_as_vlmevalkit(path: Path) -> pd.DataFrame:
-    """VLMEvalKit's own reading, as its rules say: pandas with defaults, then short images looked up by index."""
-    table = pd.read_csv(path, sep="\t")
-    table["index"] = [str(x) for x in table["index"]]
-    images = {i: str(x) for i, x in zip(table["index"], table["image"], strict=True)}
-    for index, image in images.items():
-        if len(image) <= 64:
-            assert len(images[image]) > 64
-            images[index] = images[image]
-    table["image"] = [images[i] for i in table["index"]]
-    return table
-
-
 def test_references_by_index_share_one_image_and_come_back(tmp_path: Path) -> None:
     rows = [row("3", BLUE), row("4", RED), row("5", "4"), row("7", "3"), row("9", "5")]
     benchmark = imported(tmp_path, rows)
     images = [item.images for item in benchmark]
     assert images[1] == images[2] == images[4]
     assert images[0] == images[3] != images[1]
-    assert [len(r["image"]) > 64 for r in comes_back(benchmark, tmp_path)] == [True, True, False, False, False]
-
-
-def test_a_reference_to_a_dropped_item_becomes_the_image_itself(tmp_path: Path) -> None:
-    benchmark = imported(tmp_path, [row("1"), row("2", "1")])
-    with BenchmarkWriter(tmp_path / "less", benchmark.manifest) as writer:
-        writer.adopt(benchmark["2"], benchmark)
-    export_benchmark(Benchmark(tmp_path / "less"), "vlmevalkit", tmp_path / "less.tsv")
-    assert read_tsv(tmp_path / "less.tsv")[0]["image"] == RED
+    assert all(len(r["image"]) > 64 for r in comes_back(benchmark, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +113,7 @@ def test_image_paths_are_read_beside_the_file_and_kept(tmp_path: Path) -> None:
 def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:
     benchmark = draw_benchmark(tmp_path / "drawn", items=24)
     export_benchmark(benchmark, "vlmevalkit", tmp_path / "drawn.tsv")
-    table = load_as_vlmevalkit(tmp_path / "drawn.tsv")
+    table = pd.read_csv(tmp_path / "drawn.tsv", sep="\t", dtype={"index": str})
     assert list(table["index"]) == [item.id for item in benchmark]
     for (_, cells), item in zip(table.iterrows(), benchmark, strict=True):
         assert cells["question"] == item.question
@@ -147,54 +123,12 @@ def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:
         assert cells["image"] == (images[0] if len(images) == 1 else str(images))
 
 
-@pytest.mark.parametrize("ids", [["001", "002"], ["1", "NA"], ["1.0", "2"], ["a", "b"]])
-def test_images_are_not_shared_by_ids_that_pandas_would_change(tmp_path: Path, ids: list[str]) -> None:
-    fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
-    benchmark = write(tmp_path / "b", [(name, fields, [0]) for name in ids])
-    export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
-    assert [r["image"] for r in read_tsv(tmp_path / "b.tsv")] == [base64.b64encode(image_file(0)).decode()] * 2
-
-
 def test_what_a_tsv_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         writer.add(Item(id="1", question="What?", choices=(Choice(""), Choice("x", True))))
     with pytest.raises(ExportError, match="item '1': option A is empty"):
         export_benchmark(Benchmark(tmp_path / "b"), "vlmevalkit", tmp_path / "b.tsv")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b"]
-
-
-def changed(benchmark: Benchmark, to: Path, change: Callable[[Item], Item]) -> Benchmark:
-    with BenchmarkWriter(to, benchmark.manifest) as writer:
-        for item in benchmark:
-            writer.adopt(change(item), benchmark)
-    return Benchmark(to)
-
-
-def test_a_tag_never_stands_in_for_a_field_of_its_name(tmp_path: Path) -> None:
-    benchmark = imported(
-        tmp_path, [row("1", id="a", prompt="P", options="o"), row("2", id="b", prompt="Q", options="p")]
-    )
-    assert benchmark["1"].tags == {"category": "animals", "id": "a", "prompt": "P", "options": "o"}
-    renamed = changed(benchmark, tmp_path / "r", lambda i: msgspec.structs.replace(i, id=f"new{i.id}"))
-    assert [r["index"] for r in comes_back(renamed, tmp_path)] == ["new1", "new2"]
-
-
-@pytest.mark.parametrize("index", ["9" * 5000, "1" + "0" * 17, "007", "٣"])
-def test_odd_indices(tmp_path: Path, index: str) -> None:
-    assert imported(tmp_path, [row(index)])[index].group == ""
-
-
-def test_dropped_columns_are_not_read(tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "b.tsv", [row("1", C="bird")])
-    benchmark, _ = import_benchmark(path, tmp_path / "b", Import(read=ReadOptions(drop=("image", "C"))))
-    assert (benchmark["1"].images, len(benchmark["1"].choices)) == ((), 2)
-
-
-def test_images_of_skipped_items_do_not_stay(tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "b.tsv", [row("1"), row("2", BLUE, answer="Q")])
-    benchmark, skipped = import_benchmark(path, tmp_path / "b", Import(skip_bad=True))
-    assert (len(skipped), benchmark.manifest.counts.images) == (1, 1)
-    assert len([p for p in (tmp_path / "b/images").rglob("*") if p.is_file()]) == 1
 
 
 def test_images_that_are_not_there_are_kept_by_name_where_that_is_allowed(tmp_path: Path) -> None:

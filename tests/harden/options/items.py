@@ -40,8 +40,8 @@ def numeric_items(count: int, options: int, seed: int) -> list[Item]:
     return items
 
 
-def places(record: OptionsRecord, which: str) -> list[int]:
-    """How often the gold has each rank, or position."""
+def places(record: OptionsRecord) -> list[int]:
+    """How often the gold has each position."""
     full = [entry for entry in record.items if entry.after == record.settings.options]
-    counts = Counter(getattr(entry, which) for entry in full)
+    counts = Counter(entry.position for entry in full)
     return [counts[at] for at in range(record.settings.options)]

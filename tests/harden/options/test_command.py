@@ -7,14 +7,10 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item
 from tests.endpoint import Endpoint
-from tests.endpoint import endpoint as endpoint
 from tests.harden.options.items import bench, choice_item
 from tests.harden.options.writing import answering, creature_items
 from tests.running.processes import Nursery, until
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import call_narrowly
 
 ITEMS = creature_items(8, 4)
@@ -29,7 +25,7 @@ def models(endpoint: Endpoint) -> Endpoint:
 
 def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]:
     specs = [f"openai:{name}@{endpoint.url}" for name in ("scribe", "critic")]
-    command = ("harden", "options", folder / "given", "--to", folder / "out", "--skip-probes", "--option-count", 8)
+    command = ("harden", "options", folder / "given", "--to", folder / "out", "--option-count", 8)
     return (*command, "--writer", specs[0], "--checker", specs[1], *more)
 
 

@@ -26,15 +26,15 @@ NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
         (WORDS, "LIVER", "says the same as another option"),
         (WORDS, "Heart valve", "contains the gold or is part of it"),
         (WORDS, "The organ that makes bile out of what the blood brings", "differs in form from the other options"),
-        (NUMBERS, "25/2 cm", "is an equal number"),
-        (NUMBERS, "0.125 m", "is the same in another unit"),
+        (NUMBERS, "25/2 cm", "says the same as the gold"),
+        (NUMBERS, "0.125 m", "says the same as the gold"),
         (NUMBERS, "140 mm", "says the same as another option"),
         (NUMBERS, "12.6 cm", "is too near the gold"),
         (NUMBERS, "17.5 kg", "differs in form from the other options"),
         (("red", "blue"), "maroon", "says the same as the gold"),
         (("1/3", "2/5"), "0.33", "is too near the gold"),
-        (("2√3", "3√5", "4√7"), "√12", "is an equal number"),
-        (("x²+2x+1", "x²-1"), "(x+1)²", "is an equal number"),
+        (("2√3", "3√5", "4√7"), "√12", "says the same as the gold"),
+        (("x²+2x+1", "x²-1"), "(x+1)²", "says the same as the gold"),
         (("x^2", "x^3"), "x²", "says the same as the gold"),
     ],
 )
@@ -65,10 +65,3 @@ def test_neighbours_of_counts_and_years_are_other_answers() -> None:
     assert guard("41", question="How many people are there?").refusal("42") == "is too near the gold"
     assert guard("12", question="How many people are there?").refusal("13") == ""
     assert guard("250", "252", "254").refusal("251") == ""
-
-
-def test_a_formula_with_nearly_the_same_numbers_is_too_near() -> None:
-    own = guard("0.866 cos(104t)", "0.5 cos(104t)", "0.866 cos(52t)")
-    assert own.refusal("0.867 cos(104t)") == "is too near the gold"
-    assert own.refusal("0.5 cos(52t)") == ""
-    assert guard("2x + 3", "3x + 2").refusal("2x + 4") == ""

@@ -15,6 +15,7 @@ from tests.harden.options.items import bench, choice_item, numeric_items
 from tests.harden.options.judging import LEARNERS, judge, number
 
 
+@pytest.mark.science
 def test_the_independent_judge_finds_a_key_that_is_the_centre_of_its_distractors() -> None:
     silent = numeric_items(120, 6, 3)
     centred = []

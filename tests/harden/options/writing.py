@@ -1,8 +1,7 @@
 """A writer that proposes bad options on purpose, a checker that overlooks some, and a way to know which are bad.
 
-Items ask for invented creatures and for lengths. Of what the writer proposes three in ten are bad, each kind as often
-as the others: another name for the gold, something else altogether, the gold or an option again, the gold in another
-unit or as another number, and right words in a wrong style.
+Items ask for invented creatures. Of what the writer proposes three in ten are bad, each kind as often as the others:
+another name for the gold, something else altogether, the gold or an option again, and right words in a wrong style.
 """
 
 import random
@@ -32,16 +31,6 @@ def creature_items(count: int, seed: int) -> list[Item]:
     ]
 
 
-def length_items(count: int, seed: int) -> list[Item]:
-    rng = random.Random(seed)
-    items = []
-    for n in range(count):
-        base = rng.randint(20, 300)
-        texts = [f"{round(base * factor)} cm" for factor in rng.sample((0.5, 0.7, 1.0, 1.4, 1.9, 2.6), 4)]
-        items.append(choice_item(f"l{n}", texts, rng.randrange(4), f"How long is thing number {n} in the image?"))
-    return items
-
-
 def other_name(gold: str) -> str:
     """What only somebody who knows the creature knows to be the same."""
     return f"{gold[3:].capitalize()}{gold[:3].lower()}o"
@@ -49,15 +38,9 @@ def other_name(gold: str) -> str:
 
 def is_bad(item: Item, text: str) -> str:
     """What is wrong with an option, judged with all that the test knows; empty where nothing is."""
-    gold = item.choices[item.gold[0]].text
-    if item.id.startswith("c"):
-        if text in (other_name(gold), gold):
-            return "also right"
-        return "" if re.fullmatch(r"[A-Z][a-z]{5,6}", text) else "irrelevant or in another style"
-    match = re.fullmatch(r"(\d+) cm", text)
-    if match is None:
-        return "irrelevant or in another style"
-    return "also right" if abs(int(match[1]) - int(gold.split()[0])) < 1 else ""
+    if text in (other_name(gold := item.choices[item.gold[0]].text), gold):
+        return "also right"
+    return "" if re.fullmatch(r"[A-Z][a-z]{5,6}", text) else "irrelevant or in another style"
 
 
 class Authors:
@@ -81,33 +64,16 @@ class Authors:
 
     def _write(self, item: Item, asked: str) -> str:
         count = int(re.findall(r"JSON list of (\d+)", asked)[0])
-        texts = [self._bad(item) if self._rng.random() < BAD else self._good(item) for _ in range(count)]
+        texts = [self._bad(item) if self._rng.random() < BAD else creature(self._rng) for _ in range(count)]
         self.proposed += count
         self.bad += sum(bool(is_bad(item, text)) for text in texts)
         return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
-    def _good(self, item: Item) -> str:
-        if item.id.startswith("c"):
-            return creature(self._rng)
-        gold = int(item.choices[item.gold[0]].text.split()[0])
-        return f"{round(gold * self._rng.uniform(0.4, 2.5))} cm"
-
     def _bad(self, item: Item) -> str:
         gold = item.choices[item.gold[0]].text
         again = self._rng.choice(item.choices).text
-        if item.id.startswith("c"):
-            kinds = [
-                other_name(gold),
-                "Seven green hills",
-                again,
-                f"the {gold.lower()}",
-                f"{again}.",
-                "about forty-two",
-            ]
-            return self._rng.choice(kinds)
-        number = int(gold.split()[0])
-        same = [f"{number / 100:g} m", f"{10 * number} mm", f"{number}.0 cm", f"{number}", gold, f"{2 * number}/2 cm"]
-        return self._rng.choice([*same, "a long rope", "very long", again, "as long as a bus is high"])
+        same = (other_name(gold), again, f"the {gold.lower()}", f"{again}.")
+        return self._rng.choice([*same, "Seven green hills", "about forty-two"])
 
     def _check(self, item: Item, asked: str) -> str:
         proposed = re.findall(r"^(\d+): (.*)$", asked.split("Proposed:")[1].split("Give each")[0], re.MULTILINE)

@@ -12,7 +12,7 @@ from eyetest.errors import MissingExtraError
 from eyetest.harden.screenshot.page import Box, Composed
 from eyetest.harden.screenshot.photo import photographed
 from eyetest.harden.screenshot.style import PLAINEST
-from eyetest.harden.screenshot.taking import expected_text, lowest, read_back
+from eyetest.harden.screenshot.taking import lowest, read_back
 from eyetest.ocr import Engine, ReadLine, ReadWord, choose_engine
 
 QUESTION = "Which of these birds cannot fly at all?"
@@ -110,15 +110,6 @@ def test_a_part_that_is_misread_on_the_page_is_read_once_more_by_itself() -> Non
     assert reported.seen == [(100, 60), (136, 56)]
 
 
-def test_an_unread_part_is_0_and_the_lowest() -> None:
-    boxes = (Box("question", 1, 0, 0, 100, 20), Box("option", 1, 0, 20, 100, 40))
-    reported = ScriptedEngine([[line("why", 0, 10)]])
-    parts = {("question", 1): paragraph("why"), ("option", 1): paragraph("because of it"), ("hint", 1): []}
-    rows = read_back("i", Composed(Image.new("RGB", (100, 40)), boxes), parts, reported, 0.9)
-    assert [row.part for row in rows] == ["question", "option"]
-    assert lowest(rows) == 0.0
-
-
 def test_short_parts_are_judged_together() -> None:
     boxes = tuple(Box("option", number, 0, 20 * number, 100, 20 * number + 16) for number in (1, 2, 3, 4))
     reported = ScriptedEngine(
@@ -147,10 +138,6 @@ def test_what_an_engine_cannot_be_held_to_is_not_judged(blocks: list[dict[str, A
     [row] = read_back("i", Composed(Image.new("RGB", (100, 20)), boxes), {("question", 1): blocks}, reported, 0.9)
     assert (row.similarity, row.unjudged) == (None, why)
     assert lowest([row]) is None
-
-
-def test_quotes_and_breaks_that_a_typesetter_makes_do_not_count() -> None:
-    assert expected_text(paragraph("“a” – it’s\u200bso")) == ('"a" - it\'sso', "")
 
 
 def test_words_of_a_steep_photograph_are_found_by_the_way_back() -> None:

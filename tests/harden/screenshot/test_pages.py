@@ -146,12 +146,6 @@ def test_the_compiler_sees_nothing_but_its_template(typesetter: Typesetter) -> N
         typesetter._compiler.eval('read("/etc/passwd")')
 
 
-def test_texts_reach_the_compiler_as_data(typesetter: Typesetter) -> None:
-    page = page_of(item('#text(fill: red)[x] \\" #let y = 1', "a"), typesetter)
-    red, green, _ = (np.asarray(band, int) for band in page.image.split())
-    assert (red - green).max() < 60
-
-
 def runs(text: str) -> list[object]:
     (block,) = Passages(item(text)).question
     return [run if isinstance(run, str) else "formula" for run in block["runs"]]

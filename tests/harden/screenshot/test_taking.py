@@ -38,6 +38,7 @@ def test_layout_lies_beside_the_items(taken: Screenshots) -> None:
     assert ((rows["right"] > rows["left"]) & (rows["bottom"] > rows["top"])).all()
 
 
+@pytest.mark.journey
 def test_processes_give_the_same_pixels(own: Benchmark, taken: Screenshots, tmp_path: Path) -> None:
     again = take_screenshots(own, tmp_path / "again", ScreenshotSettings(seed=7), workers=2)
     assert [item.images for item in again.benchmark] == [item.images for item in taken.benchmark]

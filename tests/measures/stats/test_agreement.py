@@ -1,15 +1,11 @@
-import itertools
 import random
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from eyetest.measures.stats import agreement
 from eyetest.measures.stats.agreement import Ratings, all_raters, cohen_pairs
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, Resampling
 
@@ -84,31 +80,6 @@ def test_fleiss_is_that_of_statsmodels(seed: int) -> None:
     assert value(fleiss(table.tolist(), FAST)) == pytest.approx(raters.fleiss_kappa(counts), abs=1e-12)
 
 
-@given(tables)
-def test_fleiss_rests_on_units_with_two_ratings_and_is_never_below_minus_one(table: list[list[Any]]) -> None:
-    """What is rated once says nothing about agreement; taken for chance, it gave values such as −1.67."""
-    twice = [row for row in table if sum(label is not None for label in row) > 1]
-    found = fleiss(table, Resampling(resamples=2))
-    assert found.n == len(twice)
-    if found.value is not None:
-        assert found.value >= -1 - 1e-12
-        assert found.value == pytest.approx(value(fleiss(twice, Resampling(resamples=2))))
-
-
-@given(tables)
-def test_alpha_is_one_less_observed_over_expected_distance(table: list[list[Any]]) -> None:
-    """The definition, pair by pair, without counts."""
-    units = [kept for row in table if len(kept := [v for v in row if v is not None]) > 1]
-    given_values = [v for unit in units for v in unit]
-    within = sum((one != other) / (len(unit) - 1) for unit in units for one, other in itertools.permutations(unit, 2))
-    across = sum(one != other for one, other in itertools.permutations(given_values, 2))
-    found = krippendorff(table, Resampling(resamples=2))
-    if across == 0:
-        assert found == (None, None, None, len(units))
-    else:
-        assert value(found) == pytest.approx(1 - (len(given_values) - 1) * within / across)
-
-
 def test_what_chance_alone_explains_is_undefined() -> None:
     same = [("A", "A")] * 6
     for coefficient in (cohen, fleiss, gwet, krippendorff):
@@ -116,20 +87,6 @@ def test_what_chance_alone_explains_is_undefined() -> None:
     assert value(cohen([("A", "B")] * 6, FAST)) == 0
     assert cohen([(None, "A"), ("B", None)], FAST) == (None, None, None, 0)
     assert cohen([], FAST) == fleiss([], FAST) == krippendorff([], FAST) == (None, None, None, 0)
-
-
-def test_perfect_agreement_has_no_interval_because_resampling_cannot_show_one() -> None:
-    assert cohen([("A", "A"), ("B", "B")] * 10, FAST) == (1.0, None, None, 20)
-    assert cohen(ABSTRACTORS, Resampling(clusters=["one"] * 100, resamples=50))[1:3] == (None, None)
-
-
-def test_pairs_are_what_two_columns_give_however_many_are_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once = cohen_pairs(FOUR_OBSERVERS, FAST)
-    monkeypatch.setattr(agreement, "_MOST_CELLS", 1)
-    assert cohen_pairs(FOUR_OBSERVERS, FAST) == at_once
-    assert list(at_once) == list(itertools.combinations(range(4), 2))
-    for (a, b), found in at_once.items():
-        assert cohen([(row[a], row[b]) for row in FOUR_OBSERVERS], FAST).value == pytest.approx(found.value)
 
 
 def test_intervals_hold_the_truth() -> None:

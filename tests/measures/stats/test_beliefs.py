@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from eyetest.measures.stats.chance import HitCounts, chance, exceeding, favourites, tastes_of_choices, tastes_of_hits
 from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel
@@ -100,15 +99,6 @@ def test_a_favourite_has_to_lead() -> None:
     assert np.isneginf(seen.strength[:2]).all()
 
 
-@pytest.mark.parametrize("options", [2, 4, 10])
-def test_without_tastes_chance_is_nearly_that_of_coins(options: int) -> None:
-    hits = np.random.default_rng(2).binomial(40, 1 / options, size=2_000)
-    ones = np.ones(2_000, int)
-    p = by_hits(HitCounts(hits, 40 * ones, ones, options * ones))
-    coins = stats.binom.sf(hits - 1, 40, 1 / options)
-    assert np.abs(p - coins).max() < 0.03
-
-
 def test_strong_tastes_are_learnt_from_golds_that_are_hardly_hit() -> None:
     rng = np.random.default_rng(3)
     likely = rng.beta(0.5, 1.5, size=3_000)
@@ -132,9 +122,3 @@ def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste:
         assert (p <= level).mean() <= 1.3 * level + 3 * (level / len(p)) ** 0.5
     if taste != "beliefs on a tenth":
         assert (p <= 0.1).mean() >= 0.01
-
-
-def test_all_golds_right_is_no_surprise() -> None:
-    chosen, golds = np.array([[2, 2, 1]]), np.ones((1, 3), bool)
-    counted = HitCounts(np.array([5]), np.array([5]), np.array([3]), np.array([3]))
-    assert chance(counted, tastes_of_choices(chosen, golds, np.array([3]))).tolist() == pytest.approx([1.0])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest, moved
+from eyetest.measures.stats.likelihoods import among_choices, likeliest, moved
 from eyetest.records import Choice, Condition, Item, Response, letter
 from eyetest.scoring import Scorer
 
@@ -23,13 +23,6 @@ def test_the_likeliest_choice_is_the_one_that_scoring_takes() -> None:
             response = Response(request="", outcome="answered", candidates=candidates)
             choice = Scorer().score(item, Condition(method="likelihood"), response).choice
             assert choice == (letter(chosen) if chosen >= 0 else None), row
-
-
-def test_what_is_impossible_gains_nothing_and_what_became_possible_gains_everything() -> None:
-    after = np.array([[-1.0, -INF, -INF, -2.0, NAN]])
-    before = np.array([[-3.0, -1.0, -INF, -INF, NAN]])
-    assert gained(after, before)[0, :4].tolist() == [2.0, -INF, -INF, INF]
-    assert math.isnan(gained(after, before)[0, 4])
 
 
 def test_probability_among_choices_and_how_much_of_it_moves() -> None:

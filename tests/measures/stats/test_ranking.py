@@ -1,4 +1,3 @@
-import math
 from itertools import combinations
 from math import comb
 
@@ -9,14 +8,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import holm, paired
 from eyetest.measures.stats.ranking import (
     METHODS,
     CorrelationEstimate,
     gini,
     kendall,
-    mean_rank_standings,
     mean_ranks,
     pearson,
     ranks,
@@ -34,16 +31,6 @@ scores_with_ties = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=1
 def test_ranks_begin_with_the_best_and_share_places(scores: list[float]) -> None:
     assert ranks(scores).tolist() == stats.rankdata([-score for score in scores]).tolist()
     assert ranks(scores, "min").tolist() == stats.rankdata([-score for score in scores], method="min").tolist()
-
-
-def test_a_missing_score_takes_no_place() -> None:
-    assert ranks([0.2, np.nan, 0.9]).tolist() == pytest.approx([2, np.nan, 1], nan_ok=True)
-    assert ranks([]).tolist() == []
-
-
-def test_scores_that_differ_by_rounding_are_equal() -> None:
-    assert 0.1 + 0.2 != 0.3
-    assert ranks([0.1 + 0.2, 0.3, 0.5]).tolist() == [2.5, 2.5, 1]
 
 
 def test_a_rank_of_mean_ranks_averages_ties_within_a_column_and_shares_the_best_place_between_means() -> None:
@@ -64,38 +51,6 @@ def test_clear_ranks_are_certain_and_near_ones_share_a_place() -> None:
     assert [model.tie for model in near] == [2, 2]
     assert all((model.rank.low, model.rank.high) == (2, 3) for model in near)
     assert best.score == pytest.approx(0.9, abs=0.05)
-
-
-def test_a_model_without_scores_has_no_standing() -> None:
-    table = np.column_stack([_answers([0.9, 0.1], 50), np.full(50, np.nan)])
-    unscored = standings(table, np.arange(50))[2]
-    assert (unscored.rank.value, unscored.rank.low, unscored.tie, unscored.score) == (None, None, None, None)
-
-
-def test_mean_ranks_have_intervals_that_hold_them() -> None:
-    answers = _answers([0.8, 0.5, 0.5, 0.2], 240)
-    part = np.arange(240) % 3
-    tables = [np.where((part == which)[:, None], answers, np.nan) for which in range(3)]
-    found = mean_rank_standings(tables, np.arange(240), resamples=200)
-    plain = mean_ranks(np.array([np.nanmean(table, axis=0) for table in tables]))
-    assert [[model.mean.value, model.rank.value] for model in found] == np.transpose(plain).tolist()
-    for model in found:
-        assert model.rank.low is not None
-        assert model.rank.value is not None
-        assert model.rank.high is not None
-        assert model.rank.low <= model.rank.value <= model.rank.high
-    assert found[0].rank == IntervalEstimate(1, 1, 1)
-    assert found[1].rank.high == 3
-
-
-def test_mean_ranks_over_columns_of_one_item_have_no_interval() -> None:
-    """Most resamples leave one of the items out, so what they say is about the others."""
-    scores = np.random.default_rng(0).random((8, 3))
-    tables = [np.where((np.arange(8) == which)[:, None], scores, np.nan) for which in range(8)]
-    for model in mean_rank_standings(tables, np.arange(8), resamples=100):
-        assert model.rank.value is not None
-        assert model.rank.low is None
-        assert model.mean.high is None
 
 
 Floats = NDArray[np.float64]
@@ -162,23 +117,6 @@ def test_a_shared_rank_counts_the_significantly_better_and_lies_in_its_own_inter
         assert place.tie == 1 + ahead[:, model].sum()
 
 
-@given(st.integers(0, 10**6), st.integers(2, 6))
-def test_shared_ranks_lie_in_their_intervals_also_where_scores_are_missing_or_fractions(
-    seed: int, models: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    scores = np.where(rng.random((30, models)) < 0.4, np.nan, rng.random((30, models)) ** np.linspace(0.2, 4, models))
-    for place in standings(scores, np.arange(30) // 2):
-        if place.rank.value is not None:
-            assert (place.rank.low or 0) <= (place.tie or 0) <= place.rank.value <= (place.rank.high or 0)
-
-
-def test_few_items_leave_every_rank_open_however_far_models_are_apart() -> None:
-    for items, bounds in ((3, [(1, 2), (1, 2)]), (30, [(1, 1), (2, 2)])):
-        found = standings(np.array([[1.0, 0.0]] * items), np.arange(items))
-        assert [(place.rank.low, place.rank.high) for place in found] == bounds
-
-
 def test_equals_share_a_rank_and_their_intervals_are_whole() -> None:
     every, _, split = held(np.zeros(6), np.arange(200) // 2, 200)
     assert split < 0.09  # with each tested at 95 % against the best, two thirds of ten equals
@@ -210,11 +148,6 @@ def test_gini_is_half_the_relative_mean_difference_of_all_pairs_and_knows_no_sca
     assert gini(array[::-1] * 7) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("values", [[], [0, 0], [np.nan], [-1, 1]])
-def test_gini_without_anything_to_share_is_undefined(values: list[float]) -> None:
-    assert gini(values) is None
-
-
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=10))
 def test_the_standard_deviation_is_the_samples_and_leaves_missing_scores_out(values: list[float]) -> None:
     assert standard_deviation([*values, np.nan]) == pytest.approx(float(np.std(values, ddof=1)), abs=1e-12)
@@ -244,25 +177,6 @@ def test_pairs_are_separated_by_the_paired_test(items: int, size: int, gaps: flo
     found = separable_pairs(table, clusters)
     assert found.n == 28
     assert found.value == pytest.approx(_share_of_pairs(table, clusters))
-
-
-def test_differences_without_spread_count_only_where_there_are_enough_of_them() -> None:
-    shifted = [separable_pairs(np.column_stack([np.full(n, 0.2), np.full(n, 0.5)]), np.arange(n)) for n in (5, 6)]
-    assert [found.value for found in shifted] == [0, 1]
-    assert separable_pairs(np.full((50, 2), 0.3), np.arange(50)).value == 0
-
-
-@pytest.mark.parametrize(
-    ("table", "clusters"),
-    [
-        (np.empty((0, 3)), []),
-        (np.ones((4, 1)), range(4)),
-        (np.array([[1, np.nan], [np.nan, 1]]), range(2)),
-        (np.eye(4), [0, 0, 0, 0]),
-    ],
-)
-def test_pairs_that_share_fewer_than_two_clusters_cannot_be_tested(table: np.ndarray, clusters: list[int]) -> None:
-    assert separable_pairs(table, list(clusters)) == IntervalEstimate(None, None, None, 0)
 
 
 NOTHING = (None, None, None)
@@ -304,19 +218,6 @@ def test_rank_correlations_have_the_intervals_of_bonett_and_wright_and_of_fielle
     assert tau[1:3] == pytest.approx((np.tanh(np.arctanh(tau.value) - half), np.tanh(np.arctanh(tau.value) + half)))
 
 
-@pytest.mark.parametrize(("method", "quantity"), [("pearson", 0.6), ("spearman", 0.5825), ("kendall", 0.4097)])
-def test_intervals_hold_the_true_correlation_as_often_as_they_say(method: str, quantity: float) -> None:
-    """Of normal pairs with r = .6, Spearman's ρ is 6/π·asin(.3) and Kendall's τ is 2/π·asin(.6)."""
-    rng, held = np.random.default_rng(1), 0
-    for _ in range(200):
-        x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 25).T
-        found = METHODS[method](x, y, 0.9)
-        assert found.low is not None
-        assert found.high is not None
-        held += found.low <= quantity <= found.high
-    assert 168 <= held <= 192
-
-
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_two_pairs_or_a_constant_have_no_correlation(method: str) -> None:
     correlate = METHODS[method]
@@ -325,12 +226,6 @@ def test_two_pairs_or_a_constant_have_no_correlation(method: str) -> None:
     assert correlate([1, 2, 3], [5, 5, 5], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
     assert correlate([0.3, 0.1 + 0.2, 0.3], [1, 2, 3], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
     assert correlate([1, 2, np.nan, 4], [1, np.nan, 3, 4], 0.95).n == 2
-
-
-def test_few_pairs_have_no_interval() -> None:
-    assert [correlate([1, 2, 3], [1, 3, 2], 0.95).low for correlate in METHODS.values()] == [None] * 3
-    four = {name: correlate([1, 2, 3, 4], [1, 3, 2, 4], 0.95).low for name, correlate in METHODS.items()}
-    assert {name for name, low in four.items() if low is None} == {"kendall"}
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -343,15 +238,3 @@ def test_orders_that_agree_wholly_are_not_certain(sign: int) -> None:
         assert inner is not None
         assert 0 < abs(inner) < 0.95
     assert pearson(x, sign * x)[:3] == pytest.approx((sign, sign, sign))
-
-
-def test_few_orders_agree_by_chance_as_often_as_printed_tables_say() -> None:
-    assert spearman([1, 2, 3], [2, 4, 9]).p == pytest.approx(2 / 6)
-    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]).p == pytest.approx(2 / 24)
-    assert spearman([1, 2, 3, 4, 5], [2, 1, 3, 4, 5]).p == pytest.approx(10 / 120)
-    assert spearman(np.arange(9), np.arange(9)).p == pytest.approx(2 / math.factorial(9))
-
-
-def test_equal_scores_are_ties_though_their_last_bits_differ() -> None:
-    x = [0.1 + 0.2, 0.3, 0.5, 0.7]
-    assert spearman(x, [1, 2, 3, 4]) == spearman([0.3, 0.3, 0.5, 0.7], [1, 2, 3, 4])

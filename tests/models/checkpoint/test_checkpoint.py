@@ -1,7 +1,6 @@
 """Likelihoods and answers of real architectures, held to a pass for each choice that shares nothing with our code."""
 
 import asyncio
-import math
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -10,7 +9,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 import pytest
 from PIL import Image
 
@@ -19,15 +17,12 @@ pytestmark = pytest.mark.journey
 torch = pytest.importorskip("torch", reason="checkpoints need PyTorch: make torch")
 transformers = pytest.importorskip("transformers", reason="checkpoints need transformers: make torch")
 
-from eyetest_world import load_rates, new_world  # noqa: E402
 
-import eyetest as et  # noqa: E402
 from eyetest.errors import InputError, MissingExtraError  # noqa: E402
 from eyetest.models import Call, Surroundings  # noqa: E402
 from eyetest.models.checkpoint import BACKEND, loading  # noqa: E402
 from eyetest.models.checkpoint import inference as ways  # noqa: E402
 from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
-from eyetest.records.item import read_candidates  # noqa: E402
 from tests.models.checkpoint.tiny import KINDS  # noqa: E402
 
 CHOICES = ("a red cube", "a red", "two birds", "seventeen birds, or so", "x", "two birds and a cone")
@@ -150,22 +145,6 @@ def test_what_it_writes_does_not_depend_on_who_is_asked_beside(kind: str, checkp
         assert [one.text for one in together] == [one.text for one in backwards]
         assert all(one.tokens_out <= 6 for one in together)
         assert {one.outcome for one in together} <= {"answered", "truncated"}
-
-
-def test_letters_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:
-    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
-    spec = f"transformers:{checkpoints('llava')}"
-    ways = "method=first-token/likelihood+template=0/1"
-    run = et.run(bench, models={"own": spec}, condition=ways, limit=6, to=tmp_path / "run")
-    table = pl.from_arrow(run.responses())
-    assert isinstance(table, pl.DataFrame)
-    assert table.height == 6 * 2 * 2
-    weighed = [read_candidates(text) for text in table["candidates"]]
-    letters = [answer for answer in weighed if all(one.bytes == 1 for one in answer)]
-    assert len(letters) == 6 * 2
-    assert {one.tokens for answer in letters for one in answer} == {1}
-    assert {one.bytes for answer in weighed for one in answer} > {1}
-    assert all(sum(math.exp(one.logprob or -math.inf) for one in answer) < 1 for answer in letters)
 
 
 def test_another_checkpoint_in_the_same_folder_is_another_model(checkpoints: Any, tmp_path: Path) -> None:

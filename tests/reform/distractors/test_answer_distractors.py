@@ -72,7 +72,7 @@ LONELY = [
 @pytest.mark.parametrize(("question", "answer"), LONELY)
 def test_an_answer_that_is_alone_in_its_dataset_gets_distractors_of_its_kind(question: str, answer: str) -> None:
     asked = OpenQuestion(question, answer, (answer,))
-    distractors = AnswerDistractors([asked], 4, 0)
+    distractors = AnswerDistractors([asked], 4)
     for seed in range(20):
         made = distractors.by_rule(asked, random.Random(seed))
         assert len(made) == len(set(made)) == 3, made
@@ -88,7 +88,7 @@ def test_an_answer_that_is_alone_in_its_dataset_gets_distractors_of_its_kind(que
 def test_what_any_annotator_said_is_never_a_distractor() -> None:
     names = ["Anna", "Ben", "Cleo", "Dora", "Emil", "Fred", "Gina", "Hugo", "Ida", "Jan", "Kira", "Leo"]
     questions = [OpenQuestion(f"Who stands on chair {n}?", name) for n, name in enumerate(names * 5)]
-    distractors = AnswerDistractors(questions, 4, 0)
+    distractors = AnswerDistractors(questions, 4)
     asked = OpenQuestion("Who stands on chair 1?", "Anna", ("Anna", "ben", "The Cleo", "Dora Miller"))
     for seed in range(100):
         drawn = distractors.from_pool(asked, random.Random(seed))
@@ -123,6 +123,7 @@ CHARTQA = Dataset(
 )
 
 
+@pytest.mark.journey
 def test_real_chart_answers_become_choices_of_which_the_gold_looks_like_any(shared: Path, tmp_path: Path) -> None:
     plan = Reforming(dataset=CHARTQA, annotations=(shared / "data/chartqa/items.jsonl",), to=tmp_path / "b")
     items = list(reform(plan).benchmark)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.results.reconcile import Account, Credit
-from eyetest.results.reconcile_published import categories_of, explained, read_published
+from eyetest.results.reconcile_published import explained, read_published
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,7 @@ from eyetest.results.reconcile_published import categories_of, explained, read_p
 def test_a_number_says_how_exact_it_is(word: str, value: Fraction, step: Fraction) -> None:
     number = read_published(word)
     assert number is not None
-    assert (number.value, number.step) == (value, step)
-
-
-@pytest.mark.parametrize("word", ["run", "gpt-4o.xlsx", "1e3", "-5", ""])
-def test_other_words_are_no_number(word: str) -> None:
-    assert read_published(word) is None
+    assert (number.score, number.step) == (value, step)
 
 
 @pytest.mark.parametrize("word", ["5/0", "7/5", "140"])
@@ -51,12 +46,12 @@ FAILED = [credit(number, 0, reading=None, failed=True, text=None, score=None) fo
 OURS = Account("eyetest", (*RIGHT, *WRONG, *UNREAD, *FAILED))
 
 
-def told(number: str, account: Account = OURS, **categories: dict[str, str]) -> tuple[str, dict[str, float]]:
+def told(number: str, account: Account = OURS) -> tuple[str, dict[str, float]]:
     published = read_published(number)
     assert published is not None
-    found = explained(account, {account.name: account}, categories, published)
+    found, ways = explained(account, {account.name: account}, published)
     assert sum((share.points for share in found.shares), Fraction(0)) == found.gap
-    return found.ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
+    return ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
 
 
 @pytest.mark.parametrize(
@@ -81,16 +76,6 @@ def test_a_number_cut_off_or_rounded() -> None:
         assert causes == {"rounding": pytest.approx(rest, abs=1e-3)}
 
 
-def test_a_mean_over_categories_is_on_the_items() -> None:
-    """Five of six and one of four: 0.6 over items, 0.5417 over categories."""
-    account = Account("eyetest", tuple(credit(n, int(n < 5 or n == 6)) for n in range(10)))
-    kinds = {str(n): "charts" if n < 6 else "maps" for n in range(10)}
-    way, causes = told("54.2", account, kind=kinds)
-    assert way == "rules eyetest, mean over kind"
-    assert causes["average"] == pytest.approx(100 * ((5 / 6 + 1 / 4) / 2 - 0.6))
-    assert set(causes) == {"average", "rounding"}
-
-
 def test_what_no_way_gives_is_unexplained() -> None:
     assert told("31.4")[1]["unexplained"] < 0
 
@@ -101,16 +86,10 @@ def test_chance_beyond_belief_explains_nothing() -> None:
     assert told("40/40", unread)[1]["unexplained"] > 0
 
 
-def test_categories_are_tags_that_every_item_has_with_a_few_values() -> None:
-    tags = {"kind": {"1": "a", "2": "b"}, "id": {"1": "a"}, "same": {"1": "a", "2": "a"}}
-    assert list(categories_of(tags, ["1", "2"])) == ["kind"]
-
-
 SOME = st.sampled_from([RIGHT[0], WRONG[0], UNREAD[0], FAILED[0]])
 
 
 @given(st.lists(SOME, min_size=1, max_size=20), st.integers(0, 1000))
 def test_whatever_the_number_all_of_it_is_attributed(rows: list[Credit], mille: int) -> None:
     account = Account("mmmu", (*(row._replace(item=str(n)) for n, row in enumerate(rows)), credit(-1, 1)))
-    kinds = {row.item: "ab"[n % 2] for n, row in enumerate(account.credits)}
-    told(f"{mille / 10:.1f}%", account, kind=kinds)
+    told(f"{mille / 10:.1f}%", account)

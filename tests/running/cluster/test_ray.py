@@ -1,13 +1,11 @@
 """On a real Ray: the same rows as on one machine, whatever is killed, and in one line what is wrong."""
 
-import asyncio
 import os
 import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import pytest
 import eyetest as et
 from eyetest.errors import EyetestError, InputError
 from eyetest.running import Asking
-from eyetest.running.cluster import Order, Shard, Worker
+from eyetest.running.cluster import Order, Shard, ask_shard
 from eyetest.runs import Run, responses_table
 from eyetest.runs.stored import answers_frame
 from tests.endpoint import Endpoint
@@ -75,7 +73,7 @@ def workers_of() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if any("ray::Worker" in word for word in process.cmdline()):
+            if any("ray::ask_shard" in word for word in process.cmdline()):
                 found.append(process)
     return found
 
@@ -170,18 +168,14 @@ def test_a_wrong_place_is_one_line(tmp_path: Path, how: dict[str, Any], words: s
 def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
     shard = Shard(writer="w", positions=[], requests=[], abandoned={})
     order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), weighs=False, is_refusal=None)
-    assert "install the same" in str(asyncio.run(Worker(replace(order, version="0")).ask(shard)))
-    assert "/nowhere is not there" in str(asyncio.run(Worker(order).ask(shard)))
+    assert "/nowhere is not there" in str(ask_shard(order, shard))
 
 
 def test_a_machine_without_eyetest_is_one_line(tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Elsewhere:
-        def __init__(self, order: Any) -> None: ...
+    def elsewhere(order: Any, shard: Any) -> None:
+        raise ModuleNotFoundError("No module named 'eyetest'")
 
-        async def ask(self, shard: Any) -> None:
-            raise ModuleNotFoundError("No module named 'eyetest'")
-
-    monkeypatch.setattr("eyetest.running.cluster.Worker", Elsewhere)
+    monkeypatch.setattr("eyetest.running.cluster.ask_shard", elsewhere)
     make_bench(tmp_path / "b", 4)
     with pytest.raises(EyetestError, match=r"^a worker cannot go on: .*No module named 'eyetest'$"):
         et.run(tmp_path / "b", models={"m": "scripted:right=1"}, to=tmp_path / "r", on="ray")

@@ -9,11 +9,8 @@ import pytest
 
 from eyetest.records.tables import Letters
 from eyetest.scoring.rules import Reading, judged, read_choice
-from eyetest.scoring.rules.cleaning import clean, lower
-from eyetest.scoring.rules.cues import Cued, load_cues
 
 ANIMALS = ("cat", "dog", "bird", "fish")
-REPLIES = Path(__file__).parent.parent / "replies"
 READINGS = [json.loads(line) for line in Path(__file__).with_name("readings.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -43,25 +40,6 @@ def test_the_span_is_in_the_raw_reply() -> None:
 
     assert reading.span is not None
     assert text[slice(*reading.span)] == "C"
-
-
-@pytest.mark.parametrize("name", ["written", "written_more"])
-def test_every_match_of_a_cue_begins_with_one_of_its_words(name: str) -> None:
-    """Only where such a word stands is a cue tried."""
-    table = load_cues()
-    rows = [json.loads(line) for line in (REPLIES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    for row in rows:
-        low = lower(clean(row["reply"]).text())
-        cued = Cued(low, table)
-        for group in table.cues:
-            if not table.begins[group]:
-                continue
-            starts = {(hit.end, hit.cue.name) for hit in cued.hits(group)}
-            for cue in table.cues[group]:
-                for match in cue.pattern.finditer(low):
-                    alone = not (low[match.start() - 1 : match.start()].isalpha() and match.start())
-                    if alone and not cue.after and low[match.start()].isascii():
-                        assert (match.end(), cue.name) in starts, (match.group(), row["id"])
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.records import letter
-from eyetest.scoring.rules import RULE_SETS, read_choice
+from eyetest.scoring.rules import read_choice
 
 ANIMALS = ("cat", "dog", "bird", "fish")
 LONG = "The correct answer is D. It lives in water, while A, B and C are land animals."
@@ -57,10 +56,3 @@ def test_a_tie_between_letters_goes_to_the_last() -> None:
     assert told("(A) or maybe (B), certainly not (C)", "mmmu") == "C"
     assert told("(A)\nAnswer: B", "mmmu") == "B"
     assert told("(A)\nAnswer: B", "lmms-eval") == "A"
-
-
-def test_rule_sets_are_found_by_name_and_carry_a_version() -> None:
-    assert set(RULE_SETS) == {"eyetest", "vlmevalkit", "lmms-eval", "mmmu", "mmstar"}
-    assert all(rules.version.startswith(f"{name}/") and rules.summary for name, rules in RULE_SETS.items())
-    with pytest.raises(InputError, match="did you mean"):
-        read_choice("A", ANIMALS, "vlmevalkits")

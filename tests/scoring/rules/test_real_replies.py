@@ -1,15 +1,10 @@
 """Real replies: labelled ones in the shared folder, and those of a model that saw no image, most of which decline."""
 
-import json
-import re
-from collections import Counter
 from pathlib import Path
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
-from eyetest.scoring.rules import Reply, read_choice
+from eyetest.scoring.rules import Reply
 from eyetest.scoring.rules.cues import load_cues
 from eyetest.scoring.rules.eyetest import EyetestRules
 from tools.reading.knife import cut_each, is_right, leave_one_source_out
@@ -70,36 +65,3 @@ def test_letters_as_shown_and_a_token_limit() -> None:
     assert EyetestRules().read(Reply("Відповідь: Г", cities, "АБГВ")).index == 2
     assert EyetestRules().read(Reply("It depends on", birds, truncated=True)).kind == "cut off"
     assert EyetestRules().read(Reply("It is B", birds, truncated=True)).index == 1
-
-
-_NOT_WORDS = re.compile(r"\W+")
-_LETTER = re.compile(r"(?<!\w)[A-H](?![\w'])")
-_DECLINES = re.compile(r"^(?:I'm sorry|The (?:question|text) (?:does not|doesn't) provide)")
-
-
-def names_an_option(text: str, options: list[str]) -> bool:
-    """Whether any option's text, or any capital letter that letters one, stands in the reply as words of its own."""
-    words = f" {_NOT_WORDS.sub(' ', text.lower())} "
-    return bool(_LETTER.search(text)) or any(f" {_NOT_WORDS.sub(' ', o.lower()).strip()} " in words for o in options)
-
-
-def test_blind_replies_that_name_no_option_are_not_choices(shared: Path) -> None:
-    folder = shared / "data" / "mathvista"
-    items = {item["id"]: item for item in map(json.loads, (folder / "items.jsonl").read_text("utf-8").splitlines())}
-    table = pq.read_table(folder / "predictions.parquet")
-    run = {"model": "gpt-4-0613", "setting": "zero-shot", "condition": "text"}
-    for column, value in run.items():
-        table = table.filter(pc.equal(table[column], value))
-    kinds: Counter[str] = Counter()
-    for row in table.select(["item_id", "raw_output"]).to_pylist():
-        options, text = items[row["item_id"]]["options"], row["raw_output"] or ""
-        if not options or names_an_option(text, options):
-            continue
-        reading = read_choice(text, options)
-        kinds[reading.kind] += 1
-        if _DECLINES.match(text):
-            assert reading.kind == "refused", text
-
-    assert kinds.total() > 200
-    assert kinds["chosen"] / kinds.total() < 0.02, kinds
-    assert kinds["refused"] > 200

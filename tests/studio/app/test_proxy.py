@@ -54,7 +54,7 @@ def test_a_review_stays_under_the_prefix(kind: str, tmp_path: Path, nursery: Nur
         ann.press_to("Enter")
         with find_review(tmp_path / "b") as project:
             assert [made.decision for made in project.decisions()] == ["keep"]
-        for page in ("overview", "decisions", "items/", "items/?item=q1"):
+        for page in ("overview", "items/", "items/?item=q1"):
             ann.goto(f"{address}/{page}")
             assert ann.evaluate("getComputedStyle(document.body).margin") == "0px", "the style is loaded"
         assert not ann.errors
@@ -100,10 +100,8 @@ def test_what_a_proxy_states(collection: Collection, make_project: MakeProject, 
         connection.request("POST", link, b"csrf=", form | STATED)
         answer = connection.getresponse()
         connection.close()
-    believed = proxies == ("127.0.0.1",)
     assert (answer.status, answer.headers["location"]) == (303, "../")
-    assert ("Secure" in str(answer.headers["set-cookie"])) == believed
-    assert project.logged(1)[0].address == ("203.0.113.9" if believed else "127.0.0.1")
+    assert ("Secure" in str(answer.headers["set-cookie"])) == (proxies == ("127.0.0.1",))
 
 
 @pytest.mark.parametrize(

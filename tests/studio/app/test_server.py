@@ -75,8 +75,11 @@ def test_bins_are_disjoint_and_add_up(collection: Collection, query: str) -> Non
     facets = {one["key"]: one["values"] for one in list_page(collection, address)["facets"]}
     for key in BANDS:
         others = collection.view(Address(address.without(key)).query)
-        known = len(others) - collection.numbers(key)[others.positions.tolist()].null_count()
-        assert sum(items for _, _, items in facets[key]) == known, key
+        if key == "doubt":  # too slow to count on each page
+            assert [items for _, _, items in facets[key]] == [None] * 3
+        else:
+            known = len(others) - collection.items[others.positions][key].null_count()
+            assert sum(items for _, _, items in facets[key]) == known, key
 
 
 def test_two_models_are_compared_on_what_is_shown(client: TestClient) -> None:
@@ -113,7 +116,6 @@ def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
     assert re.findall(
         r'data-condition="([\w-]+)">\s*<div class="reply short">\s*<p[^>]*><span class="tone-(\w+)"', page
     ) == [*(("image", "right"), ("no-image", "wrong")), *(("image", "wrong"), ("no-image", "right"))]
-    assert "What was sent: no-image" in page
     assert "<mark>A</mark>" in page
 
 

@@ -16,7 +16,6 @@ from eyetest.results.replies import RunReplies
 from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.studio import collection as opening
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
 from tests.scoring.test_table import make_run
@@ -40,8 +39,6 @@ def shown(collection: Collection, text: str) -> str:
         ("answer=unparsed", "3"),
         ("answer=failed", "5"),
         ("answer=failed:a@image", ""),
-        ("blind-right=a", "0 4"),
-        ("blind-right=b", "1 3"),
         ("tag.task=birds", "0 1"),
         ("tag.task=birds&tag.year=2021", "1"),
         ("tag.year=2021&tag.year=2025", "1 5"),
@@ -49,9 +46,6 @@ def shown(collection: Collection, text: str) -> str:
         ("difficulty=1", "2"),
         ("difficulty=..0.5", "0 1 3 4 5"),
         ("difficulty=0<..<1", "1 3 4"),
-        ("gain=..<0.5", "1 2 3 4"),
-        ("disagreement=1", "1 3 4"),
-        ("gain=0.5..", "0 5"),
         ("text=frog", "0 1 2 3 4 5"),
         ("text=NUMBER+3", "3"),
         ("text=RUNES+mysterious", "3"),
@@ -62,8 +56,6 @@ def shown(collection: Collection, text: str) -> str:
         ("sort=-tag.year&tag.task=birds", "1 0"),
         ("sort=-difficulty", "2 1 3 4 0 5"),
         ("sort=-blind_right", "0 1 3 4 2 5"),
-        ("sort=-gain&gain=0..", "5 0 1 2 3 4"),
-        ("sort=-disagreement&id=q0&id=q1", "1 0"),
         ("benchmark=zoo&gold=A", "0 1 2 3"),
         ("answer=asked:a@no-image", "0 1 2 3 4 5"),
         ("answer=scored:a@no-image", "0 1 2 3 4"),
@@ -78,7 +70,7 @@ def test_each_filter_shows_what_a_person_counts(collection: Collection, query: s
 
 def test_an_unknown_name_is_refused_with_the_nearest(collection: Collection) -> None:
     wrong = {"answer=right:bb@image": 'did you mean "b"?', "answer=right:a@imag": 'did you mean "image"?'}
-    wrong |= {"answer=right:@caption": "no model was asked 'caption'", "blind-right=c": "no model 'c'"}
+    wrong |= {"answer=right:@caption": "no model was asked 'caption'", "answer=right:c": "no model 'c'"}
     wrong |= {"tag.tusk=birds": 'did you mean "task"?', "sort=-difficult": 'did you mean "difficulty"?'}
     for query, words in wrong.items():
         with pytest.raises(InputError, match=re.escape(words)):
@@ -139,7 +131,7 @@ def test_rows_come_page_by_page(collection: Collection) -> None:
     assert [row.id for row in collection.rows(view, 2, 2)] == ["q3", "q2"]
     row = collection.rows(view, 0, 1)[0]
     assert (row.id, row.gold, row.images, row.image) == ("q5", "B", 0, None)
-    assert (row.difficulty, row.gain, row.disagreement, row.blind_right) == (0.0, 1.0, 0.0, 0)
+    assert (row.difficulty, row.blind_right) == (0.0, 0)
 
 
 def test_numbers_in_tags_are_sorted_as_numbers(tmp_path: Path) -> None:
@@ -246,7 +238,6 @@ def test_what_the_first_page_does_not_show_is_not_read_for_it(zoo: Path, monkeyp
 
     for where, name in ((RunReplies, "having"), (Collection, "_doubts"), (Collection, "_options")):
         monkeypatch.setattr(where, name, property(refuse) if name == "_options" else refuse)
-    monkeypatch.setattr(opening, "_QUICK", 0)
     contents = list_page(Collection([zoo / "run"]), Address())
     assert [row["id"] for row in contents["rows"]] == [f"q{number}" for number in range(6)]
     bands = {facet["name"]: [items for _, _, items in facet["values"]] for facet in contents["facets"]}

@@ -13,7 +13,6 @@ from eyetest.records import Asked, Choice, Item, Manifest, Response
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.studio import collection as opening
 from eyetest.studio.collection import Collection
 from tests.scoring.test_table import make_run
 
@@ -75,13 +74,4 @@ def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
     collection = Collection([run.path])
     shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
     assert set(shown) == {"scattered", "doubted", "two options"}
-    assert collection.item("doubted").doubt == pytest.approx(collection.doubts()[1])
     assert collection.table.get_column("doubt").null_count() == 2
-
-
-def test_large_collections_are_not_kept_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_QUICK", 10)
-    collection = Collection([run.path])
-    assert not collection.is_known("doubt")
-    assert collection.view(parse_query("doubt=0..")).positions.tolist()
-    assert collection.is_known("doubt")

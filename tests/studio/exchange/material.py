@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 
 from eyetest.records import Choice, Decision, Item
-from eyetest.studio.decisions import standing
 from eyetest.studio.exchange import Assignment, Expected
-from eyetest.studio.forms import Form, FormField, load_form
+from eyetest.studio.forms import Form, FormField
 
 HOSTILE = '<script>alert("1")</script> ]]> $question {{7*7}} \'; DROP TABLE items;-- \u202e ünï 数 😀\n\ttwo\nlines '
 FORM = Form(
@@ -24,7 +23,6 @@ FORM = Form(
     ),
     reasons=("the gold is wrong", "€ & <unclear>"),
 )
-SETTLING = load_form("plain")
 ITEMS = {
     "=1+1": Item(
         id="=1+1",
@@ -35,13 +33,12 @@ ITEMS = {
     "naïve/数 2": Item(id="naïve/数 2", question="How wide?", references=("[0, 1)", "a")),
     "c": Item(id="c", question="Which?", choices=(Choice("one", True), Choice("two", True))),
 }
-FORMS = {1: FORM, 2: msgspec.structs.replace(FORM, solve=True)}
 FINGERPRINT = "ab12"
 
 
 def decision(item: str, kind: str, reviewer: str = "ana", **values: Any) -> Decision:
     """A decision of the first of March; ``values`` as in the record."""
-    stated = {"round": 1, "time": "2026-03-01T10:00:00+00:00", **values}
+    stated = {"time": "2026-03-01T10:00:00+00:00", **values}
     return msgspec.convert({"item": item, "decision": kind, "reviewer": reviewer, **stated}, Decision)
 
 
@@ -54,15 +51,13 @@ DECISIONS = [
         comment=HOSTILE,
     ),
     decision("=1+1", "drop", "Bén =b", reason="€ & <unclear>", labels={"wrong": ["数字"]}),
-    decision("=1+1", "undo", "Bén =b", time="2026-03-01T10:01:00+00:00"),
     decision("=1+1", "drop", "Bén =b", reason="@SUM(1)", time="2026-03-01T10:02:00+00:00"),
-    decision("=1+1", "keep", "cleo", round=2, labels={"level": "easy & light"}, solved="B"),
-    decision("=1+1", "unsure", "dora", round=2, comment="-1"),
+    decision("=1+1", "keep", "cleo", labels={"level": "easy & light"}, solved="B"),
+    decision("=1+1", "unsure", "dora", comment="-1"),
     decision(
         "=1+1",
         "fix",
         "eve",
-        round=2,
         adjudicates=True,
         edits={"B": "lines", "tags": {"core": None}},
         labels={"level": "<hard>"},
@@ -71,22 +66,14 @@ DECISIONS = [
     decision("naïve/数 2", "fix", "ben", edits={"answer": ["a", "c"]}, labels={"level": "<hard>"}),
     decision("c", "keep", labels={"level": "<hard>"}),
 ]
-"""Several rounds, a change of mind, and an adjudicator."""
+"""Several reviewers, a change of mind, and an adjudicator."""
 
 
 def expected(**values: Any) -> Expected:
     """What a file is checked against here."""
-    return msgspec.structs.replace(Expected(items=ITEMS, forms=FORMS, fingerprint=FINGERPRINT), **values)
+    return msgspec.structs.replace(Expected(items=ITEMS, form=FORM, fingerprint=FINGERPRINT), **values)
 
 
-def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignment:
+def waiting(item: str, images: tuple[str, ...] = (), form: Form = FORM) -> Assignment:
     """An item that no one has decided about."""
-    return Assignment(
-        item=ITEMS[item], round=number, form=FORMS[number], fingerprint=FINGERPRINT, images=images, evidence="doubt"
-    )
-
-
-def settling(item: str) -> Assignment:
-    """An item that a person is to settle, who is stated what others decided in the first round."""
-    given = standing(one for one in DECISIONS if one.item == item and one.round == 1)
-    return msgspec.structs.replace(waiting(item), adjudicates=True, earlier=tuple(given))
+    return Assignment(item=ITEMS[item], form=form, fingerprint=FINGERPRINT, images=images, evidence="doubt")

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.studio.decisions import ReviewPlan, Round
+from eyetest.studio.decisions import ReviewPlan
 from eyetest.studio.project import ReviewProject
-from tests.studio.exchange.material import DECISIONS, FORMS, ITEMS, decision
+from tests.studio.exchange.material import DECISIONS, FORM, ITEMS, decision
 
 ONE, TWO = "2026-03-01T10:00:00+00:00", "2026-03-01T10:00:01+00:00"
 KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
@@ -18,23 +18,20 @@ KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[ReviewProject]:
-    rounds = (Round(number=1, reviewers=2, form=FORMS[1]), Round(number=2, reviewers=2, form=FORMS[2]))
-    project = ReviewProject.create(tmp_path / "review", ReviewPlan(name="bench", rounds=rounds), list(ITEMS))
+    plan = ReviewPlan(name="bench", reviewers=2, form=FORM)
+    project = ReviewProject.create(tmp_path / "review", plan, list(ITEMS))
     yield project
     project.close()
 
 
 def test_all_decisions_are_kept_once(project: ReviewProject) -> None:
-    assert project.waiting() == [(item, 1, False) for item in ITEMS]
+    assert project.waiting() == list(ITEMS)
     assert project.add_decisions(DECISIONS) == len(DECISIONS)
     assert project.decisions() == DECISIONS
     assert project.outcomes()["=1+1"].reason == "settled by eve"
     assert {row.name: row.role for row in project.people.rows()}["eve"] == "reviewer"
     assert project.add_decisions(DECISIONS) == 0
-    assert project.add_decisions([*DECISIONS, decision("c", "drop", "ben")], "b.json") == 1
-    assert [(row.what, row.address, row.detail) for row in project.logged(1)] == [
-        ("imported", "b.json", "1 decision")
-    ]
+    assert project.add_decisions([*DECISIONS, decision("c", "drop", "ben")]) == 1
     assert len(project.decisions()) == len(DECISIONS) + 1
 
 
@@ -43,7 +40,7 @@ def test_what_was_decided_here_is_known_when_it_comes_back(project: ReviewProjec
     ana = project.people.named("ana")
     task = project.next_task(ana)
     assert task is not None
-    given = project.decide(ana, task, "drop", nonce="x", reason="why")
+    given = project.decide(ana, task, decision(task.item, "drop", reason="why"), "x")
     assert project.add_decisions([given]) == 0
     assert project.add_decisions([msgspec.structs.replace(given, comment="more")]) == 1
     assert len(project.decisions(ana)) == 2
@@ -59,25 +56,18 @@ def test_decisions_without_a_time_are_new_only_after_a_change_of_mind(project: R
     assert all(one.time for one in project.decisions())
 
 
-def test_the_next_round_opens_when_enough_have_decided(project: ReviewProject) -> None:
+def test_one_more_than_the_review_takes_is_kept_too(project: ReviewProject) -> None:
     given = [decision("c", "keep", name, **KEEP) for name in ("ana", "ben", "cleo")]
     project.add_decisions(given[:1])
-    assert ("c", 1, False) in project.waiting()
+    assert "c" in project.waiting()
     project.add_decisions(given)
-    assert [row for row in project.waiting() if row[0] == "c"] == [("c", 2, False)]
-    assert len(project.decisions()) == 3, "one more than the round takes is still given"
-    project.add_decisions([decision("=1+1", "drop", "dora", round=2, solved="A")])
-    assert [row for row in project.waiting() if row[0] == "=1+1"] == [("=1+1", 1, False)]
-    project.add_decisions([decision("=1+1", "drop", name) for name in ("ana", "ben")])
-    assert [row for row in project.waiting() if row[0] == "=1+1"] == [("=1+1", 2, False)], "one more is needed"
+    assert "c" not in project.waiting()
+    assert len(project.decisions()) == 3
 
 
-@pytest.mark.parametrize("wrong", [{"round": 2}, {"adjudicates": True}])
-def test_no_one_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, Any]) -> None:
-    given = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
-    with pytest.raises(
-        InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; another person has to"
-    ):
+def test_no_one_decides_twice_and_then_nothing_is_kept(project: ReviewProject) -> None:
+    given = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", adjudicates=True)]
+    with pytest.raises(InputError, match=r"'ana' decided about item '=1\+1' already; another person has to settle"):
         project.add_decisions(given)
     assert project.decisions() == []
     assert project.people.rows() == []

@@ -16,7 +16,7 @@ from eyetest.records import Decision, Turn, columns
 from eyetest.studio import exchange
 from eyetest.studio.exchange import label_studio_tasks, labeling_config, read_files, write_files
 from eyetest.studio.forms import read_answers
-from tests.studio.exchange.material import DECISIONS, HOSTILE, ITEMS, decision, expected, settling, waiting
+from tests.studio.exchange.material import DECISIONS, FORM, HOSTILE, ITEMS, decision, expected, waiting
 
 OUT = ([waiting("c")], DECISIONS)
 
@@ -30,14 +30,14 @@ def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path:
     write_files(*OUT, "csv", tmp_path / "out")
     with (tmp_path / "out" / "decisions.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert tuple(rows[0]) == (*columns(Decision), "guarded")
+    assert tuple(rows[0]) == columns(Decision)
     assert not [
         cell
         for row in rows
         for cell in row.values()
         if cell.lstrip(" \t\n'\"").startswith(("=", "@")) and cell[0] != "'"
     ]
-    assert rows[6]["adjudicates"] == "true"
+    assert rows[5]["adjudicates"] == "true"
 
 
 def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
@@ -93,23 +93,12 @@ def test_what_was_asked_before_is_shown_and_only_the_question_is_edited() -> Non
 
 
 def test_a_reviewer_who_solves_sees_no_gold() -> None:
-    blind = [waiting("=1+1", 2), waiting("naïve/数 2", 2)]
+    blind = [waiting(item, form=msgspec.structs.replace(FORM, solve=True)) for item in ("=1+1", "naïve/数 2")]
     stated = json.dumps([labeling_config(blind), label_studio_tasks(blind)])
     assert '"edit_answer": ""' in stated
     assert "[0, 1)" not in stated
     assert "$gold" not in stated
     assert 'name=\\"solved\\"' in stated
-
-
-def test_an_adjudicator_sees_what_others_decided(tmp_path: Path) -> None:
-    task = label_studio_tasks([settling("=1+1")])[0]
-    assert "Bén =b, round 1: drop; @SUM(1)" in task["data"]["earlier"]
-    given = [region("decision", "choices", "drop"), region("reason_text", "text", "@SUM(1)")]
-    task["annotations"] = [{"result": given, "completed_by": 7, "updated_at": "2026-03-02T00:00:00.9Z"}]
-    (last,) = read_tasks([task], tmp_path, reviewers={"7": "flo"})
-    assert last == decision(
-        "=1+1", "drop", "flo", adjudicates=True, reason="@SUM(1)", time="2026-03-02T00:00:00+00:00"
-    )
 
 
 def region(name: str, kind: str, *values: str) -> dict[str, Any]:
@@ -182,13 +171,12 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: annotated(*KEEP, region("comment", "text", "x" * 10_001)), "comment: 10,001 characters; at most 10,000"),
     (lambda: annotated(*FIX, region("edit_a", "text", "x" * 200_000)), "edits: 200,00. characters; at most 200,000"),
     (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor an export of Label Studio"),
-    (lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'), "neither CSV nor"),
+    (lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800"}}}]'), "neither CSV nor"),
     (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),
     (lambda: annotated(*KEEP, created_at="yesterday"), "time: found 'yesterday'"),
     (lambda: annotated(*KEEP, completed_by={"email": "x" * 61}), "reviewer: found 'xxx"),
     (lambda: annotated(*KEEP, completed_by=None), "reviewer: no name; name the reviewer with --reviewer NAME"),
     (lambda: changed(item="d"), "task 1: no item 'd' in this review"),
-    (lambda: changed(round=9), "task 1: round: found 9, expected 1 to 2"),
     (lambda: changed(fingerprint="cd"), "about another state of the benchmark: 'cd'"),
 ]
 
@@ -217,8 +205,6 @@ WRONG_LINES = {
     'item,decision,reviewer,edits\nc,drop,ana,"{""A"": ""x""}"\n': "line 2 .c.: edits: only a fix",
     "item,decision\nc,drop\n": "line 2 .c.: reviewer: no name",
     "item,decision,reviewer\nc,drop,ana,much,more\n": "line 2: more cells than columns; the first too many is 'much'",
-    "item,decision,reviewer,round\nc,drop,ana,7\n": "line 2 .c.: round: found 7, expected 1 to 2",
-    "item,decision,reviewer,round,label_level\nc,drop,ana,x,\n": "line 2 .c.: round: found 'x', expected a number",
     "item,decision,reviewer,label_leval\nc,keep,ana,<hard>\n": "line 2 .c.: 'label_leval' is not asked here",
     "item,decision,reviewer,time\nc,drop,ana,noon\n": "line 2 .c.: time: found 'noon'",
 }

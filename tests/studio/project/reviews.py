@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.records import Decision, DecisionKind
-from eyetest.studio.decisions import Person, ReviewPlan, Role, Round, Task
-from eyetest.studio.forms import Form
+from eyetest.studio.decisions import Person, ReviewPlan, Role, Task
 from eyetest.studio.project import ReviewProject
 
 PEOPLE = ("ann", "bob", "eve")
@@ -25,11 +24,8 @@ class HandClock:
         return self.now
 
 
-def plan_of(*reviewers: int, form: Form | None = None, **more: Any) -> ReviewPlan:
-    rounds = tuple(
-        Round(number=number, reviewers=some, form=form or Form()) for number, some in enumerate(reviewers, 1)
-    )
-    return ReviewPlan(name="shapes", rounds=rounds, **more)
+def plan_of(reviewers: int, **more: Any) -> ReviewPlan:
+    return ReviewPlan(name="shapes", reviewers=reviewers, **more)
 
 
 def begin(folder: Path, plan: ReviewPlan, items: int | list[str] = 3) -> tuple[ReviewProject, HandClock]:
@@ -47,17 +43,14 @@ def people(project: ReviewProject, *names: str, role: Role = "reviewer") -> list
 
 
 def say(project: ReviewProject, person: Person, task: Task, kind: DecisionKind = "keep", **given: Any) -> Decision:
-    return project.decide(person, task, kind, nonce=f"n{next(_NONCES)}", **given)
+    decided = Decision(item=task.item, reviewer="", time="", decision=kind, **given)
+    return project.decide(person, task, decided, f"n{next(_NONCES)}")
 
 
 def take(project: ReviewProject, person: Person) -> Task:
     task = project.next_task(person)
     assert task is not None
     return task
-
-
-def take_back(project: ReviewProject, person: Person, item: str, number: int = 1) -> Decision:
-    return project.undo(person, item, number, f"n{next(_NONCES)}")
 
 
 def work_off(project: ReviewProject, person: Person, kinds: dict[str, DecisionKind]) -> list[str]:

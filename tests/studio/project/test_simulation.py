@@ -1,4 +1,4 @@
-"""Twenty people at random, who crash, undo, come late and decide again: what must hold, holds after every step."""
+"""Twenty people at random, who crash, come late and decide again: what must hold, holds after every step."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -30,9 +30,7 @@ class RandomPeople:
     def step(self) -> None:
         """One person does one thing."""
         person = self.chance.choice(self.everyone)
-        act = self.chance.choices(
-            (self.work, self.undo, self.change, self.resend, self.wait, self.crash), (75, 6, 6, 6, 5, 2)
-        )[0]
+        act = self.chance.choices((self.work, self.change, self.resend, self.wait, self.crash), (80, 7, 6, 5, 2))[0]
         act(person)
 
     def work(self, person: Person) -> None:
@@ -44,53 +42,40 @@ class RandomPeople:
         if self.chance.random() < 0.8:
             kind = self.chance.choice(KINDS)
             nonce = f"{self.chance.random()}"
-            given = self.project.decide(person, task, kind, nonce=nonce)
+            given = self.project.decide(person, task, decision(task, kind), nonce)
             self.acknowledged.append(given)
             self.nonces.append((person, task, kind, nonce, given))
             del self.held[person]
 
     def check_alone(self, person: Person, task: Task) -> None:
-        """What a person gets they have not seen in another round, and there is a seat for them beside the others."""
+        """Who settles an item has not reviewed it, and there is a seat for a person beside the others."""
         before = [one for one in self.acknowledged if one.item == task.item]
-        mine = {(one.round, one.adjudicates) for one in before if one.reviewer == person.name}
-        assert mine <= {(task.round, task.adjudicates)}
-        seats = 1 if task.adjudicates else self.project.plan.rounds[task.round - 1].reviewers
-        same = [one for one in before if (one.round, one.adjudicates) == (task.round, task.adjudicates)]
+        mine = {one.adjudicates for one in before if one.reviewer == person.name}
+        assert mine <= {task.adjudicates}
+        seats = 1 if task.adjudicates else self.project.plan.reviewers
+        same = [one for one in before if one.adjudicates == task.adjudicates]
         taken = {one.reviewer for one in naive_last(same).values()}
         holders = {
             other.name
             for other, (held, since) in self.held.items()
-            if (held.item, held.round, held.adjudicates) == (task.item, task.round, task.adjudicates)
-            and self.clock.now <= since + CLAIM
+            if (held.item, held.adjudicates) == (task.item, task.adjudicates) and self.clock.now <= since + CLAIM
         }
         assert len((taken | holders) - {person.name}) < seats
-
-    def undo(self, person: Person) -> None:
-        mine = [one for one in naive_last(self.acknowledged).values() if one.reviewer == person.name]
-        if not mine:
-            return
-        last = self.chance.choice(mine)
-        given = self.project.undo(person, last.item, last.round, f"{self.chance.random()}")
-        self.acknowledged.append(given)
-        try:
-            self.held[person] = (self.project.task(person, last.item, last.round), self.clock.now)
-        except Forbidden:
-            assert last.adjudicates  # by now there is nothing to settle
 
     def change(self, person: Person) -> None:
         mine = [one for one in naive_last(self.acknowledged).values() if one.reviewer == person.name]
         if not mine:
             return
         last = self.chance.choice(mine)
-        task = self.project.task(person, last.item, last.round)
+        task = self.project.task(person, last.item)
         kind = self.chance.choice(KINDS)
-        self.acknowledged.append(self.project.decide(person, task, kind, nonce=f"{self.chance.random()}"))
+        self.acknowledged.append(self.project.decide(person, task, decision(task, kind), f"{self.chance.random()}"))
 
     def resend(self, person: Person) -> None:
         """A browser that did not hear the answer sends the same again."""
         if self.nonces:
             who, task, kind, nonce, given = self.chance.choice(self.nonces)
-            assert self.project.decide(who, task, kind, nonce=nonce) == given
+            assert self.project.decide(who, task, decision(task, kind), nonce) == given
 
     def wait(self, person: Person) -> None:
         self.clock.now += self.chance.choice((60, CLAIM / 2, CLAIM + 1))
@@ -114,18 +99,19 @@ class RandomPeople:
         """A person who sends a decision after another has taken the item is stated so, and nothing is kept."""
         for person, (task, _) in self.held.items():
             try:
-                self.acknowledged.append(self.project.decide(person, task, "keep", nonce=f"{self.chance.random()}"))
+                keep, nonce = decision(task, "keep"), f"{self.chance.random()}"
+                self.acknowledged.append(self.project.decide(person, task, keep, nonce))
             except Forbidden:
                 continue
 
 
-def naive_last(given: list[Decision]) -> dict[tuple[str, int, str, bool], Decision]:
-    """The last decision of each person, by walking through the log."""
-    stacks: dict[tuple[str, int, str, bool], list[Decision]] = defaultdict(list)
-    for one in given:
-        stack = stacks[one.item, one.round, one.reviewer, one.adjudicates]
-        stack.pop() if one.decision == "undo" else stack.append(one)
-    return {key: stack[-1] for key, stack in stacks.items() if stack}
+def decision(task: Task, kind: DecisionKind) -> Decision:
+    return Decision(item=task.item, reviewer="", time="", decision=kind)
+
+
+def naive_last(given: list[Decision]) -> dict[tuple[str, str, bool], Decision]:
+    """The last decision of each person."""
+    return {(one.item, one.reviewer, one.adjudicates): one for one in given}
 
 
 def naive_verdict(given: list[Decision], needed: int) -> str:
@@ -133,23 +119,19 @@ def naive_verdict(given: list[Decision], needed: int) -> str:
     last = list(naive_last(given).values())
     settling = [one.decision for one in last if one.adjudicates]
     votes = Counter(one.decision for one in last if not one.adjudicates)
-    top = next(iter(votes), "nothing")
-    if settling:
-        top = settling[-1]
-    elif votes.total() < needed or len(votes) > 1:
+    counts = [*votes.most_common(), ("keep", 0), ("keep", 0)]
+    top = settling[-1] if settling else counts[0][0]
+    if not settling and (votes.total() < needed or counts[0][1] == counts[1][1]):
         return "review"
     return "review" if top == "unsure" else top
 
 
-@pytest.mark.parametrize(("rounds", "seed"), [((1, 2), 1), ((3,), 2), ((2, 1, 1), 3)])
-def test_invariants_hold_after_random_acts(tmp_path: Path, rounds: tuple[int, ...], seed: int) -> None:
-    project, clock = begin(tmp_path, plan_of(*rounds), 12)
+@pytest.mark.parametrize(("reviewers", "seed"), [(2, 1), (3, 2)])
+def test_invariants_hold_after_random_acts(tmp_path: Path, reviewers: int, seed: int) -> None:
+    project, clock = begin(tmp_path, plan_of(reviewers), 12)
     group = RandomPeople(project, clock, seed)
-    for number in range(STEPS):
+    for _ in range(STEPS):
         group.step()
-        if number % 50 == 0:
-            with ReviewProject.open(tmp_path) as other:
-                assert group.project.judged() == other.judged(), "what is kept at hand is what stands in the file"
     group.late()
     project = group.project
     kept = project.decisions()
@@ -157,15 +139,12 @@ def test_invariants_hold_after_random_acts(tmp_path: Path, rounds: tuple[int, ..
     assert len(kept) > 50
     for item, given in project.outcomes().items():
         mine = [one for one in kept if one.item == item]
-        assert given.verdict == naive_verdict(mine, sum(rounds)), item
-        assert project.outcomes()[item] == given
+        assert given.verdict == naive_verdict(mine, reviewers), item
         by_person = defaultdict(set)
         for one in mine:
-            by_person[one.reviewer].add((one.round, one.adjudicates))
+            by_person[one.reviewer].add(one.adjudicates)
         assert all(len(where) == 1 for where in by_person.values())
-        for number, seats in enumerate(rounds, 1):
-            voices = [one for one in naive_last(mine).values() if one.round == number and not one.adjudicates]
-            assert len(voices) <= seats
+        assert len([one for one in naive_last(mine).values() if not one.adjudicates]) <= reviewers
     settled = sum(one.verdict != "review" for one in project.outcomes().values())
     assert project.progress().settled == settled > 0
 
@@ -175,7 +154,7 @@ def test_decisions_cannot_be_changed_or_deleted(tmp_path: Path) -> None:
     (ann,) = people(project, "ann")
     task = project.next_task(ann)
     assert task is not None
-    project.decide(ann, task, "keep", nonce="n")
+    project.decide(ann, task, decision(task, "keep"), "n")
     for statement in ("UPDATE decisions SET record = ''", "DELETE FROM decisions"):
         with pytest.raises(EyetestError, match="decisions stay"), project.database.write() as connection:
             connection.execute(statement)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from eyetest.errors import InputError, short
-from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, percentiles, resampled_means, wilson
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, percentiles, weights, wilson
 from eyetest.records import Verdict
 from eyetest_world.flaws import FLAWS, Truth
 
@@ -267,12 +267,12 @@ def taus(scores: Floats, skill: Floats) -> Floats:
     apart, order = (np.sign(values[..., one] - values[..., other]) for values in rounded)
     ranked = np.sqrt((apart != 0).sum(axis=-1) * (order != 0).sum())
     with np.errstate(invalid="ignore"):
-        tau: Floats = np.round(np.nan_to_num((apart @ order) / ranked), 12)
-    return tau
+        return np.asarray(np.round(np.nan_to_num((apart @ order) / ranked), 12))
 
 
 def _with_interval(table: Floats, true: Floats, resamples: int, seed: int) -> IntervalEstimate:
-    replicates = resampled_means(table, np.arange(len(table)), resamples, seed)
-    value = float(taus(np.nanmean(table, axis=0), true))
+    known, scores = (~np.isnan(table)).astype(float), np.nan_to_num(table)
+    drawn = (times @ scores / (times @ known) for times in weights(len(table), resamples, seed))
+    replicates, value = np.concatenate(list(drawn)), float(taus(np.nanmean(table, axis=0), true))
     low, high = (value if bound is None else bound for bound in percentiles(taus(replicates, true)))
     return IntervalEstimate(value, min(low, value), max(high, value), len(table))

@@ -49,7 +49,7 @@ def drawn(families: Sequence[Family]) -> Iterator[dict[str, list[Text]]]:
         OpenQuestion(one.original.question, one.original.options[one.original.gold], type=one.original.kind)
         for one in families
     ]
-    pool = AnswerDistractors(asked, OPTIONS, declare.SEED)
+    pool = AnswerDistractors(asked, OPTIONS)
     questions = {made.question for one in families for made in (one.original, one.fresh)}
     for index, family in enumerate(families):
         made, rng = family.original, Random(f"contamination/{declare.SEED}/bridge/{index}")

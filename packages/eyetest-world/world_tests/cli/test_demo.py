@@ -10,7 +10,6 @@ from eyetest_world.demo import folder
 from eyetest.runs import Run
 from tests.reports.pages import Tags
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 pytestmark = pytest.mark.journey
 

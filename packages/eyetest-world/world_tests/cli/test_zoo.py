@@ -9,7 +9,6 @@ from eyetest_world.toy_models.cards import cards
 from eyetest.models import read_models
 from eyetest.runs import read_responses
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 pytestmark = pytest.mark.journey
 

@@ -43,20 +43,6 @@ def test_new_puzzles_and_their_twins_have_the_answer_that_can_be_found(name: str
     assert changed >= DRAWS
 
 
-@pytest.mark.parametrize("name", SOLVERS)
-def test_what_is_said_of_a_puzzle_can_be_read_again(name: str) -> None:
-    puzzle = PUZZLES[name]
-    for draw in range(10):
-        rng = Random(f"say/{name}/{draw}")
-        options = list(puzzle.options(rng))
-        answer = rng.choice(options)
-        scene = puzzle.pose(rng, answer, options)
-        question = asked("What is it, if it is a 3?", scene)
-        again = puzzle.read(puzzle.say(scene), question, answer)
-        shown = {key: value for key, value in scene.items() if key != "sides"}
-        assert shown == {key: value for key, value in again.items() if key != "sides"}
-
-
 def test_real_puzzles_are_understood_and_can_have_other_answers(real_benchmark: Callable[[str], Benchmark]) -> None:
     changed = 0
     items = [item for item in real_benchmark("puzzlevqa") if item.tags["category"] in PUZZLES]
@@ -71,6 +57,12 @@ def test_real_puzzles_are_understood_and_can_have_other_answers(real_benchmark: 
         assert all(SOLVERS[puzzle.name](twin) == twin["answer"] != answer for twin in twins)
         changed += bool(twins)
     assert changed >= 0.95 * len(items)
+    for item in items[::100]:
+        for drawn in GENERATOR.twins(Original(item, Path()), Random(item.id)):
+            right = str(SOLVERS[item.tags["category"]](drawn.scene))
+            assert [choice.text for choice in drawn.choices if choice.correct] == [right]
+            assert [choice.text for choice in drawn.choices] == [choice.text for choice in item.choices]
+            assert (drawn.question, drawn.tags["explanation"]) == (item.question, None)
 
 
 @pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"polygon_sides_number"}))
@@ -92,22 +84,6 @@ def test_a_wrong_gold_makes_no_wrong_twin(name: str) -> None:
         else:
             assert all(SOLVERS[name](twin.scene) == twin.scene["answer"] for twin in twins)
     assert refused
-
-
-def test_twins_of_real_puzzles_keep_question_and_options(real_benchmark: Callable[[str], Benchmark]) -> None:
-    for index, item in enumerate(real_benchmark("puzzlevqa")):
-        if index % 100 or item.tags["category"] not in PUZZLES:
-            continue
-        original = Original(item, Path())
-        assert GENERATOR.knows(original)
-        twins = list(GENERATOR.twins(original, Random(item.id)))
-        assert twins
-        for twin in twins:
-            right = str(SOLVERS[item.tags["category"]](twin.scene))
-            assert [choice.text for choice in twin.choices if choice.correct] == [right]
-            assert [choice.text for choice in twin.choices] == [choice.text for choice in item.choices]
-            assert twin.question == item.question
-            assert not twin.tags["explanation"]
 
 
 def test_a_puzzle_without_its_caption_has_editions_and_no_twin() -> None:

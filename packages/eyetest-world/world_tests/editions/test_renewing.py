@@ -1,23 +1,19 @@
 """A benchmark drawn again: the golds are found again from the scenes, by somebody who did not draw them."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import msgspec
 import polars as pl
 import pytest
-from eyetest_world import commands, load_rates, new_world
-from eyetest_world.editions import EditionScene, EditionSettings, Original, Redrawn, draw_again
+from eyetest_world import load_rates, new_world
+from eyetest_world.editions import EditionScene, EditionSettings, draw_again
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Lineage, Manifest
 from eyetest.tabular.record_files import write_records
 from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from world_tests.world.solving import solve
 
 pytestmark = pytest.mark.journey
@@ -130,35 +126,3 @@ def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_p
     twins = [item for item in Benchmark(tmp_path / "few") if item.group]
     assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
     assert "--twins: found -1" in eyetest(*few, "-1").refused()
-
-
-def test_a_generator_whose_twins_share_an_answer_is_refused(dots: Benchmark, tmp_path: Path) -> None:
-    class Stuck:
-        name = summary = "stuck"
-
-        def knows(self, original: Original) -> bool:
-            return True
-
-        def renew(self, original: Original, rng: Random) -> Redrawn:
-            raise NotImplementedError
-
-        def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
-            choices = tuple(Choice(choice.text, choice.text == "2") for choice in original.item.choices)
-            yield from 2 * [Redrawn(question=original.item.question, choices=choices, image=png())]
-
-    with pytest.raises(InputError, match="a twin of item '3' has the same answer as another"):
-        draw_again(dots, tmp_path / "twins", EditionSettings(twins=3), own=[Stuck()])
-    assert len(draw_again(dots, tmp_path / "twins", EditionSettings(twins=1), own=[Stuck()]).benchmark) == 6
-
-
-def test_commands_and_functions_draw_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    eyetest("world", "new", "--item-count", "36", "--seed", "7", "--to", "world").fine()
-    for words in (["--to", "edition"], ["--twins", "3", "--fresh", "--to", "twins"]):
-        eyetest("harden", "renew", "world/benchmark", "--seed", "1", *words).fine()
-    again = commands.renew("world/benchmark", to="again", seed=1)
-    twice = commands.renew("world/benchmark", to="twice", seed=1, twins=3, fresh=True)
-    assert list(again.benchmark) == list(Benchmark(tmp_path / "edition"))
-    assert list(twice.benchmark) == list(Benchmark(tmp_path / "twins"))

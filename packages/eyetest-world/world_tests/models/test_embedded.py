@@ -1,15 +1,12 @@
 """The models in the package: however they are asked they answer, and always the same."""
 
 import io
-import math
 import random
 from collections import Counter
 
-import msgspec
 import pytest
-from eyetest_world import load_rates, new_world, read_truth
-from eyetest_world.toy_models.cards import cards, weights
-from eyetest_world.toy_models.network import END, Generation, Network, Tokens, answer
+from eyetest_world import load_rates, new_world
+from eyetest_world.toy_models.cards import cards
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
@@ -119,53 +116,6 @@ def test_company_order_and_haste_change_nothing(bench: Benchmark, items: list[It
     for spot, place in enumerate(shuffled):
         for sample in range(2):
             same(mixed[2 * spot + sample], together[2 * place + sample])
-
-
-def test_draws_differ_and_are_fair(bench: Benchmark, items: list[Item]) -> None:
-    """Without an image nothing speaks for any of four options."""
-    clean = {row.item for row in read_truth(bench.path.parent) if not row.flaws}
-    four = [item for item in items if item.id in clean and len(item.choices) == 4]
-    assert len(four) >= 7
-    mole, blind, samples = Embedded("mole-l", bench), Condition(modality="no-image"), 60
-    replies = mole.about(four, blind, samples=samples, temperature=1.0)
-    scorer = Scorer()
-    chosen: Counter[str | None] = Counter()
-    for place, reply in enumerate(replies):
-        assert isinstance(reply, Response)
-        chosen[scorer.score(four[place // samples], blind, reply).choice] += 1
-    shares = [chosen[mark] / len(replies) for mark in "ABCD"]
-    assert sum(shares) > 0.98
-    assert all(0.15 < share < 0.36 for share in shares), shares
-    cold = mole.about(four, blind, samples=3)
-    assert all(len(set(texts(cold[first : first + 3]))) == 1 for first in range(0, len(cold), 3))
-
-
-def test_draws_are_as_frequent_as_they_are_likely(bench: Benchmark, items: list[Item]) -> None:
-    tokens = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str]))
-    prompt, samples = build(items[0], Condition(modality="no-image")), 600
-    numbers = tuple(tokens.encode_prompt(prompt))
-    turn = Generation(numbers, tuple(tokens.lines(numbers)), top=1)
-    answer(Network(cards()["mole-l"]), [turn])
-    replies = Embedded("mole-l", bench).ask([prompt], samples=samples, temperature=1.0)
-    counts = Counter(tokens.encode(text)[0] for text in texts(replies) if text)
-    for token in (-turn.likelihoods[0]).argsort()[:8].tolist():
-        p = math.exp(turn.likelihoods[0][token])
-        assert abs(counts[token] / samples - p) < 4 * math.sqrt(p * (1 - p) / samples) + 0.002, (token, p, counts)
-
-
-def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items: list[Item]) -> None:
-    """Every token after those before it, and then the end."""
-    tokens = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str]))
-    network = Network(cards()["mole-m"])
-    for item in items[:6]:
-        prompt = tuple(tokens.encode_prompt(build(item, Condition(modality="no-image"))))
-        said = Generation(prompt, tuple(tokens.lines(prompt)), top=1)
-        answer(network, [said])
-        weighed = Generation(prompt, said.lines, candidates=[said.output, tokens.encode("a heron")])
-        answer(network, [weighed])
-        log = sum(float(logs[token]) for token, logs in zip((*said.output, END), said.likelihoods, strict=True))
-        assert weighed.weights[0] == pytest.approx(log, abs=_CLOSE)
-        assert weighed.weights[1] < weighed.weights[0]
 
 
 def image_file(mode: str, size: tuple[int, int]) -> bytes:

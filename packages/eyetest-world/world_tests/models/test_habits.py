@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 from eyetest_world import Truth, load_rates, new_world, read_truth
-from eyetest_world.toy_models import _vocabulary
 
 from eyetest.benchmarks import Benchmark
-from eyetest.prompts import build
 from eyetest.records import Condition, Item, Response
 from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded
@@ -40,16 +38,6 @@ def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> 
         mark = scorer.score(item, condition, reply).choice
         texts.append(item.choices["ABCDE".index(mark)].text if mark else None)
     return texts
-
-
-@pytest.mark.parametrize("condition", [BLIND, Condition(), Condition(modality="no-image", shots="two")])
-def test_the_question_is_found_in_a_prompt(bench: Benchmark, condition: Condition) -> None:
-    tokens = _vocabulary()
-    for item in list(bench)[:10]:
-        question, options = tokens.question(tokens.encode_prompt(build(item, condition)))
-        assert list(question) == tokens.encode(item.question)
-        assert [list(option.text) for option in options] == [tokens.encode(one.text) for one in item.choices]
-    assert tokens.question(tokens.encode("Is it late?\nYes.")) == ((), [])
 
 
 def test_beliefs_are_shared_and_knowledge_is_kept(bench: Benchmark, truths: dict[str, Truth]) -> None:

@@ -72,3 +72,12 @@ def test_leaks_come_with_their_images_and_without() -> None:
     image = SPECIAL.index("<image>")
     assert all(image in row for row in written.seen.tokens[:, 0])
     assert not any(image in row for row in written.read.tokens[:, 0])
+
+
+def test_the_package_was_made_by_this_plan() -> None:
+    """Same models, sizes and styles; what changed in the plan must be trained again."""
+    plan = read_plan(PLAN)
+    for name, card in cards().items():
+        size = plan.size_of(name)
+        assert (card.width, card.layers) == (size.width, size.layers)
+        assert card.style == (plan.lvlms.get(name) or plan.bases[name]).style

@@ -15,7 +15,6 @@ from eyetest_world.scenes.objects import TOPICS
 
 Scene = dict[str, Any]
 Solver = Callable[[Scene, str], set[str]]
-NAMED = r"(?:the|an?) (\w+)"
 
 
 def extreme(values: dict[str, float], which: str) -> set[str]:

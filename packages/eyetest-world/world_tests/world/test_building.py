@@ -11,7 +11,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import letter, problems
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from world_tests.world.conftest import World
 from world_tests.world.solving import SOLVERS, solve
 

@@ -17,7 +17,6 @@ from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import call_narrowly
 from world_tests.world.conftest import World, make
 from world_tests.world.simulated import BLIND_TRIALS, READERS, SEERS, write_answers

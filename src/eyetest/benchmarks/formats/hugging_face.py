@@ -25,7 +25,7 @@ from eyetest.tabular.record_files import ParquetTable
 _ROWS = 64
 _TEXT = pa.string()
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", _TEXT)])
-_JSON_COLUMNS = ("history", "lineage", "option_provenance", "tags")
+_JSON_COLUMNS = ("history", "eyetest")
 _BATCH_ROWS = 256
 _BATCH_BYTES = 32 * 2**20
 _TASK, _DATA = "eyetest_task.yaml", "data/test.parquet"

@@ -1,7 +1,6 @@
 """Files with a row per item: JSON and JSON Lines, CSV, Excel, and VLMEvalKit's TSV."""
 
 import csv
-import re
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_uppercase
@@ -126,28 +125,23 @@ class Vlmevalkit(Format):
         return TsvReader(SeparatedTable(path), options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
-        """Write one TSV, every cell quoted; an image that several items share is written once, where ids allow it."""
+        """Write one TSV, every cell quoted."""
         grouped = any(item.group for item in benchmark)
         lettered = ("A", "B") if benchmark.manifest.counts.choice_items else ()
         used = dict.fromkeys(("index", "question", "answer", *lettered))
-        keys: dict[str, str] = {}
         unreadable: list[str] = []
         for item in benchmark:
             used.update(dict.fromkeys(name for name, cell in _cells(item, grouped=grouped).items() if cell))
             if item.images:
-                used["image"], keys[item.id] = None, _image_key(item)
+                used["image"] = None
             if any(choice.text in _READ_AS_MISSING for choice in item.choices):
                 unreadable.append(item.id)
-        plain = all(re.fullmatch(r"0|[1-9]\d{0,17}", name, re.ASCII) for name in keys)
-        holders = {keys[name]: name for name in reversed(keys)} if plain else {}  # pandas would change other ids
         columns = sorted(used, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
         with to.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
             writer.writerow(columns)
             for item in benchmark:
-                holder = holders.get(_image_key(item), item.id)
-                image = _image_cell(item, benchmark) if holder == item.id else holder
-                cells = {**_cells(item, grouped=grouped), "image": image}
+                cells = {**_cells(item, grouped=grouped), "image": _image_cell(item, benchmark)}
                 writer.writerow([cells.get(name, "") for name in columns])
         what = 'items have an option like "None" or "NA", which VLMEvalKit takes for no option'
         return [f"{len(unreadable)} {what}: {listed(unreadable, 5)}"] if unreadable else []
@@ -167,10 +161,6 @@ def _cells(item: Item, *, grouped: bool) -> dict[str, str]:
     return {
         name: value if isinstance(value, str) else msgspec.json.encode(value).decode() for name, value in row.items()
     }
-
-
-def _image_key(item: Item) -> str:
-    return ",".join(image.sha256 for image in item.images)
 
 
 def _image_cell(item: Item, benchmark: Benchmark) -> str:

@@ -1,50 +1,36 @@
 """Choose a batch's distractors from random sets, repeatedly making sets less likely whose key a learner predicts, and
-keep new options only where they are exchangeable with the key. Another family of learners, uninvolved, measures.
+keep new options only where they are exchangeable with the key.
 """
 
 import math
 import random
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from eyetest.harden.options.record import ProbeFigures
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.probes.features import MEASURES, in_common, number_of
-from eyetest.probes.shortcuts import p_value
-from eyetest.records import Item
-from eyetest.reform.distractors.number_sets import SetDrawer, question_numbers
+from eyetest.reform.distractors.number_sets import SetDrawer
+from eyetest.text import find_quantities, plain_text
 from eyetest.text import normalized as key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Features = NDArray[np.float32]
-Family = Literal["linear", "trees", "kernel"]
-BUILDER: Family = "trees"  # chooses options and items
-JUDGE: Family = "kernel"  # has no part in that, and measures
 LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
 _FOLDS = 4
 _SPLITS = 2  # partitions into folds over which scores are averaged
-_NULL_DRAWS = 60
 _MOST_DIGITS = 18
+_QUESTION_NUMBERS = 5
+_FACTORS = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
-_FAMILIES: dict[Family, Callable[[int, int], Any]] = {
-    "linear": lambda seed, width: make_pipeline(StandardScaler(), Ridge(100.0)),
-    "trees": lambda seed, width: ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=seed),
-    "kernel": lambda seed, width: make_pipeline(
-        StandardScaler(), Nystroem(gamma=0.5 / width, n_components=300, random_state=seed), Ridge(30.0)
-    ),
-}
 
 
 class Relations:
@@ -56,7 +42,7 @@ class Relations:
         lowered = [text.lower() for text in texts]
         words = [set(_WORD.findall(text)) for text in lowered]
         asked = set(_WORD.findall(question.lower()))
-        known = [set(map(float, values)) for values in question_numbers(question)]
+        known = _question_numbers(question)
         digits = [re.sub(r"\D", "", text)[-_MOST_DIGITS:] for text in texts]
         first, last = [int(own.lstrip("0")[:1] or 0) for own in digits], [int(own[-1:] or 0) for own in digits]
         self._alone = np.array([
@@ -104,6 +90,14 @@ class Relations:
         return np.concatenate([beside - beside.mean(axis=1, keepdims=True), as_is], 2, dtype=np.float32)
 
 
+def _question_numbers(question: str) -> list[set[float]]:
+    """Numbers of a question, and results of one operation on two of them or on one and a simple factor."""
+    found = (entry.value for entry in find_quantities(plain_text(question, lone_one=False)))
+    named = list(dict.fromkeys(found))[:_QUESTION_NUMBERS]
+    of_two = [(a + b, a - b, a * b, a / b if b else a) for a, b in permutations(named, 2)]
+    return [set(named), {value for values in of_two for value in values}, {a * by for a in named for by in _FACTORS}]
+
+
 def _one_digit_off(digits: Sequence[str]) -> Floats:
     codes = np.array([[ord(letter) for letter in own.rjust(_MOST_DIGITS)] for own in digits])
     return np.asarray((codes[:, None] != codes).sum(axis=2) == 1, np.float64)
@@ -130,9 +124,9 @@ def _among_numbers(offered: Floats) -> Floats:
 class CrossFitted:
     """A learner that scores each item by a model of the others."""
 
-    def __init__(self, given: Sequence[Features], family: Family, rng: np.random.Generator) -> None:
+    def __init__(self, given: Sequence[Features], rng: np.random.Generator) -> None:
         self.folds = rng.permutation(np.arange(len(given)) % _FOLDS)
-        self._given, self._family = given, family
+        self._given = given
         self._seed = int(rng.integers(2**31))
         self._models: list[Any] = []
 
@@ -141,7 +135,7 @@ class CrossFitted:
         self._models = []
         for fold in range(_FOLDS):
             items = np.flatnonzero(self.folds != fold).tolist()
-            model = _FAMILIES[self._family](self._seed, self._given[0].shape[1])
+            model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=self._seed)
             with one_thread():
                 wanted = np.concatenate([targets[item] - targets[item].mean(axis=0) for item in items])
                 model.fit(np.concatenate([self._given[item] for item in items]), np.squeeze(wanted))
@@ -160,30 +154,6 @@ class CrossFitted:
         return scores
 
 
-def judge(items: Sequence[Item], family: Family, seed: int) -> ProbeFigures | None:
-    """Accuracy of a family's learner from options and question, beside random keys; None for too few items."""
-    asked = [item for item in items if len(item.gold) == 1 and len(item.choices) > 1]
-    if len(asked) < LEAST_ITEMS:
-        return None
-    rng = np.random.default_rng([seed, len(asked)])
-    given = _described([(item.question, [choice.text for choice in item.choices]) for item in asked])
-    targets = []
-    for item in asked:
-        keys = np.concatenate([item.gold, rng.integers(len(item.choices), size=_NULL_DRAWS)])
-        targets.append((np.arange(len(item.choices))[:, None] == keys).astype(np.float64))
-    learner = CrossFitted(given, family, rng)
-    learner.learn(targets)
-    tops = [scores >= scores.max(axis=0) - 1e-9 for scores in learner.scores(given)]
-    shares = [(top * keys).sum(axis=0) / top.sum(axis=0) for top, keys in zip(tops, targets, strict=True)]
-    hits = np.array(shares).mean(axis=0)
-    null, chance = hits[1:], float(np.mean([1 / len(item.choices) for item in asked]))
-    p, _ = p_value(float(hits[0]), null, chance, len(asked))
-    return ProbeFigures(
-        learner=family, n=len(asked), accuracy=float(hits[0]), chance=chance,
-        null_mean=float(null.mean()), null_sd=float(null.std(ddof=1)), p=p,
-    )  # fmt: skip
-
-
 def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
     """Which items (question and options, the key first) are kept such that the options of those are exchangeable.
 
@@ -196,12 +166,12 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     given = _described(asked)
     partitions = []
     for _ in range(_SPLITS):
-        learner = CrossFitted(given, BUILDER, rng)
+        learner = CrossFitted(given, rng)
         learner.learn([np.eye(1, len(rows)).T for rows in given])
         partitions.append(learner.scores(given))
     scores = [np.mean(own, axis=0)[:, 0] for own in zip(*partitions, strict=True)]
-    fit = [np.mean([_log_shares(own, by)[0] for own in scores]) for by in _CERTAINTIES]
-    shares = [np.exp(_log_shares(own, _CERTAINTIES[int(np.argmax(fit))])) for own in scores]
+    certainty = _best_certainty(scores)
+    shares = [np.exp(_log_shares(own, certainty)) for own in scores]
     return [bool(rng.random() * own[0] <= own.min()) for own in shares]
 
 
@@ -217,11 +187,9 @@ def _described(asked: Sequence[tuple[str, Sequence[str]]]) -> list[Features]:
 
 
 _SETS = 48
-_LINEAR_ROUNDS, _ROUNDS = 10, 3  # how often a linear learner, then trees, look for remaining cues
+_ROUNDS = 4  # how often a learner looks for remaining cues
 # Factors from which the one is chosen that turns a learner's scores into probabilities best
 _CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])
-_SHRUNK = 6.0  # offers of a text after which its observed rate of being right weighs as much as the expected rate
-_OFFERS = 1.0  # how much it counts that texts are offered as often as they are right, beside what learners find
 
 
 class Candidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,39 +200,36 @@ class Candidates(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...]  # no two candidates or present options say the same
     need: int  # how many candidates the item is given, at most as many as there are
     weights: tuple[float, ...] = ()  # relative probability that each candidate is drawn; empty: all equal
-    group: str = ""  # items whose texts are compared with each other: same kind and format
     question: str = ""
 
-    @property
-    def asks(self) -> str:
-        """Beginning of the question itself, which shows what is asked for."""
-        last = re.split(r"(?<=[.!?])\s+", self.question.strip())[-1]
-        return " ".join(_WORD.findall(last.lower())[:2])
 
-    @property
-    def size(self) -> int:
-        """Number of options in the end."""
-        return 1 + len(self.present) + self.need
+def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]:
+    """Choose, for each item, the positions of the candidates that it is given.
 
-
-def deal(tables: Sequence[Candidates], chance: random.Random, family: Family = BUILDER) -> list[list[int]]:
-    """Choose, for each item, the positions of the candidates that it is given."""
+    Of its sets each gets one with odds of 1 over the share that learners give to the key there.
+    """
     rng = np.random.default_rng(chance.getrandbits(64))
-    offers = _Offers(tables)
-    hands = [_Hand(table, offers, rng) for table in tables]
+    hands = [_Hand(table, rng) for table in tables]
     open_hands = [hand for hand in hands if len(hand.sets) > 1]
-    offers.choose(hands, rng)
-    rounds: list[Family] = [*["linear"] * _LINEAR_ROUNDS, *[family] * _ROUNDS]  # type: ignore[list-item]
-    for learner in rounds if len(open_hands) >= LEAST_ITEMS else ():
-        _unlearn(open_hands, offers, learner, rng)
-        offers.choose(open_hands, rng)
+    for _ in range(_ROUNDS if len(open_hands) >= LEAST_ITEMS else 0):
+        offered = Counter(text for hand in hands for text in hand.offers)
+        drawn = [hand.features(offered) for hand in open_hands]
+        given = [features[hand.taken] for hand, features in zip(open_hands, drawn, strict=True)]
+        learner = CrossFitted(given, rng)
+        learner.learn([np.eye(1, len(rows)).T for rows in given])
+        flat = learner.scores([features.reshape(-1, features.shape[2]) for features in drawn])
+        scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
+        certainty = _best_certainty([own[hand.taken] for hand, own in zip(open_hands, scores, strict=True)])
+        for hand, own in zip(open_hands, scores, strict=True):
+            hand.logits -= _log_shares(own, certainty)[:, 0]
+            hand.taken = int(np.argmax(hand.logits))
     return [hand.sets[hand.taken] for hand in hands]
 
 
 class _Hand:
-    """Possible sets of an item; in rows and columns of options the key comes first."""
+    """Possible sets of an item; in rows of options the key comes first."""
 
-    def __init__(self, table: Candidates, offers: "_Offers", rng: np.random.Generator) -> None:
+    def __init__(self, table: Candidates, rng: np.random.Generator) -> None:
         texts = [table.gold, *table.present, *table.candidates]
         fixed = 1 + len(table.present)
         values = [number_of(text) for text in texts]
@@ -272,79 +237,31 @@ class _Hand:
         weights = table.weights or (1.0,) * len(table.candidates)
         unit = 10.0 ** -MEASURES["decimals"](table.gold)
         self.sets = SetDrawer(table.need, weights, numbers, unit).draw(_SETS, rng) or [[]]
-        self.rows: Ints = np.array([[*range(fixed), *(fixed + at for at in own)] for own in self.sets], np.int64)
-        self.names: Ints = np.array([offers.names(table, text) for text in texts], np.int64)
-        self.relations = Relations(table.question, texts)
+        self._rows: Ints = np.array([[*range(fixed), *(fixed + at for at in own)] for own in self.sets], np.int64)
+        self._texts = [key(text) for text in texts]
+        self._relations = Relations(table.question, texts)
         self.logits: Floats = rng.gumbel(size=len(self.sets))
-        self.taken, self.is_given = 0, False
-        # Weights settle how often numbers are offered for open questions
-        is_settled = numbers is not None and bool(table.weights) and not table.present
-        self.offers_weight = 0.0 if is_settled else _OFFERS
+        self.taken = int(np.argmax(self.logits))
 
-    def features(self, offered: Floats) -> Features:
-        """Sets × options × features, by the present offers."""
-        elsewhere = offered[self.names[:, 0]].copy()
-        elsewhere[self.rows[self.taken]] -= 1
-        return self.relations.features(self.rows, elsewhere)
+    @property
+    def offers(self) -> list[str]:
+        """The texts of the set that it takes."""
+        return [self._texts[at] for at in self._rows[self.taken].tolist()]
+
+    def features(self, offered: Counter[str]) -> Features:
+        """Sets × options × features, by what all items offer at present."""
+        elsewhere = np.array([offered[text] for text in self._texts], np.float64)
+        elsewhere[self._rows[self.taken]] -= 1
+        return self._relations.features(self._rows, elsewhere)
 
 
-def _unlearn(hands: Sequence[_Hand], offers: "_Offers", family: Family, rng: np.random.Generator) -> None:
-    """Make sets less likely in which a learner gives the key more than chance does."""
-    drawn = [hand.features(offers.offered) for hand in hands]
-    given = [features[hand.taken] for hand, features in zip(hands, drawn, strict=True)]
-    learner = CrossFitted(given, family, rng)
-    learner.learn([np.eye(1, len(rows)).T for rows in given])
-    flat = learner.scores([features.reshape(-1, features.shape[2]) for features in drawn])
-    scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
-    fit = [np.mean([_log_shares(own[hand.taken], by)[0] for hand, own in zip(hands, scores, strict=True)])
-           for by in _CERTAINTIES]  # fmt: skip
-    certainty = _CERTAINTIES[int(np.argmax(fit))]
-    for hand, own in zip(hands, scores, strict=True):
-        hand.logits -= _log_shares(own, certainty)[:, 0]
+def _best_certainty(scores: Sequence[Floats]) -> float:
+    """The factor by which scores of items' options fit best to where their keys are, which come first."""
+    fit = [np.mean([_log_shares(own, by)[0] for own in scores]) for by in _CERTAINTIES]
+    return float(_CERTAINTIES[int(np.argmax(fit))])
 
 
 def _log_shares(scores: Floats, certainty: float) -> Floats:
     """Log probabilities that scores give to the options of each set, along the last axis."""
     scaled = certainty * (scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=-1, keepdims=True)))
-
-
-class _Offers:
-    """How often each text is offered, and should be: as often as it is right, times the options."""
-
-    def __init__(self, tables: Sequence[Candidates]) -> None:
-        self._names: dict[tuple[str, str], int] = {}
-        right, before, wanted = Counter[int](), Counter[int](), defaultdict[int, float](float)
-        for table in tables:
-            share = 1 / (1 + len(table.present))
-            for text in (table.gold, *table.present):
-                for name in self.names(table, text):
-                    before[name] += 1
-                    wanted[name] += share * table.size
-            for name in self.names(table, table.gold):
-                right[name] += table.size
-        for table in tables:
-            for text in table.candidates:
-                self.names(table, text)
-        self._targets, self.offered = np.zeros(len(self._names)), np.zeros(len(self._names))
-        for name, seen in before.items():
-            known = seen / (seen + _SHRUNK)
-            self._targets[name] = known * right[name] + (1 - known) * wanted[name]
-
-    def names(self, table: Candidates, text: str) -> list[int]:
-        """The numbers of a text: among those of its group, and among those of questions that begin alike."""
-        groups = (table.group, f"{table.group}/{table.asks}")
-        return [self._names.setdefault((group, key(text)), len(self._names)) for group in groups]
-
-    def choose(self, hands: Sequence[_Hand], rng: np.random.Generator) -> None:
-        """Give each item, in random order, the set that is likeliest by its logits and by what is offered."""
-        for at in rng.permutation(len(hands)).tolist():
-            hand = hands[at]
-            names = hand.names[hand.rows].reshape(len(hand.sets), -1)
-            if hand.is_given:
-                self.offered[names[hand.taken]] -= 1
-            targets, offered = self._targets[names], self.offered[names]
-            costs = ((1 + 2 * (offered - targets)) / (targets + 1)).sum(axis=1)
-            hand.taken = int(np.argmax(hand.logits - hand.offers_weight * costs))
-            hand.is_given = True
-            self.offered[names[hand.taken]] += 1

@@ -1,20 +1,18 @@
 """Add options to the items of a benchmark: proposed by models or rules, checked, chosen for the batch, ordered."""
 
 import random
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from scipy import stats
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import write_items
 from eyetest.errors import InputError, heading
-from eyetest.harden.options.dealing import BUILDER, Candidates, deal, exchangeable
-from eyetest.harden.options.guards import Guard, same_option, sort_item
+from eyetest.harden.options.dealing import Candidates, deal, exchangeable
+from eyetest.harden.options.guards import Guard, sort_item
 from eyetest.harden.options.record import (
     FOUND,
     OPTIONS_STEP,
@@ -22,22 +20,17 @@ from eyetest.harden.options.record import (
     LeftAlone,
     OptionSettings,
     OptionsRecord,
-    PoolRisk,
 )
-from eyetest.harden.options.writers import SCENES, WRITERS, Cases, Numbers, SameType, measure_risk, read_written
+from eyetest.harden.options.writers import SCENES, WRITERS, Cases, Numbers, read_written
 from eyetest.probes.option_order import closing_options
 from eyetest.records import Choice, Item, Lineage, OptionProvenance, Verdict
 from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.reform.distractors.written import Case, OptionAuthors, TurnedDown, WrittenDistractors, write_distractors
 from eyetest.tabular.record_files import read_parquet
-from eyetest.text import in_base_units, parse
-from eyetest.text import normalized as key
+from eyetest.text import Level, same
 from eyetest.version import __version__
 
-_DIGITS = re.compile(r"\d+")
 _SPARE = 3  # passed proposals beyond what is needed that are kept to choose from
-_CERTAIN = 1.6  # standard deviations that are taken off how often an answer is right before it counts as frequent
-_OF_ALL = 0.72  # the share of a scale's numbers that an item may offer
 _LEAST_OPEN = 3  # an open question with fewer distractors than this is harder as it is
 
 
@@ -108,24 +101,17 @@ def grow_options(
             grown_item, entry = _grown(cases[item.id], dealt[item.id], batch, place)
             made.append((item if entry.outcome == "left alone" else grown_item, entry))
     grown = _write(benchmark, to, made, settings, overwrite=overwrite)
-    risk = None
-    if any(SameType.name in entry.authors for _, entry in made):
-        hits, drawn = measure_risk(batch.known, batch.chance("risk"))
-        bounds = stats.binomtest(hits, drawn).proportion_ci(0.95, "exact") if drawn else None
-        risk = PoolRisk(hits=hits, drawn=drawn, low=float(bounds.low), high=float(bounds.high)) if bounds else None
     record = OptionsRecord(
         eyetest=__version__,
         benchmark=benchmark.manifest.name,
         fingerprint=benchmark.manifest.fingerprint,
         grown=grown.manifest.fingerprint,
         settings=settings,
-        builder=BUILDER,
         writer=authors.writer if authors else "",
         checker=authors.checker if authors else "",
         prompts=authors.prompts.roles if authors else USUAL_PROMPTS,
         items=tuple(entry for _, entry in made),
         unread=dict(batch.written.unread),
-        pool_risk=risk,
     )
     return GrownOptions(grown, record, tuple(_verdicts(record)))
 
@@ -138,7 +124,7 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
     def guard(wanted: Case, text: str, others: Sequence[str]) -> tuple[str, str]:
         own = guards[wanted.item.id]
         repaired = own.repaired(text)
-        if any(same_option(repaired, other) for other in others):
+        if any(same(repaired, other, Level.UNITS) for other in others):
             return repaired, "says the same as another option"
         return repaired, own.refusal(repaired)
 
@@ -169,10 +155,8 @@ def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
 
 
 def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, batch: _Batch) -> None:
-    text, shape = new.text, _DIGITS.sub("0", new.text)
-    # Texts that differ in digits alone are different numbers.
-    others = (other for other in kept if shape == text or _DIGITS.sub("0", other) != shape)
-    if text in kept or any(same_option(text, other) for other in others):
+    text = new.text
+    if text in kept or any(same(text, other, Level.UNITS) for other in kept):
         return
     if reason := guard.refusal(text):
         batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
@@ -182,31 +166,21 @@ def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, ba
 
 def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
     cases, proposals = batch.known.cases, list(_proposals(batch))
-    sure = []  # how many of the first proposals are taken in any case: those of models, where they are too few
-    for case, offered in zip(cases, proposals, strict=True):
-        authors = [own.provenance.author for own in offered if own.provenance.checked_by]
-        written = sum(author not in WRITERS for author in authors)
-        sure.append(written if written < case.need and read_written(case.gold) is None else 0)
-    groups = [_group(case, batch) for case in cases]
-    most = _most_options(batch, groups)
     tables = [
         Candidates(
-            gold=case.gold,
-            present=(*case.present, *(proposal.text for proposal in offered[:first])),
-            candidates=tuple(proposal.text for proposal in offered[first:]),
-            weights=tuple(proposal.weight for proposal in offered[first:]),
-            need=max(
-                min(case.need, len(offered), most.get(group, batch.settings.options) - len(case.options)) - first, 0
-            ),
-            group=group,
             question=case.item.question,
+            gold=case.gold,
+            present=case.present,
+            candidates=tuple(proposal.text for proposal in offered),
+            weights=tuple(proposal.weight for proposal in offered),
+            need=min(case.need, len(offered)),
         )
-        for case, offered, group, first in zip(cases, proposals, groups, sure, strict=True)
+        for case, offered in zip(cases, proposals, strict=True)
     ]
     dealt = deal(tables, batch.chance("deal"))
     return {
-        case.item.id: [*offered[:first], *(offered[first + index] for index in indices)]
-        for case, offered, indices, first in zip(cases, proposals, dealt, sure, strict=True)
+        case.item.id: [offered[index] for index in indices]
+        for case, offered, indices in zip(cases, proposals, dealt, strict=True)
     }
 
 
@@ -222,33 +196,6 @@ def _abstain(batch: _Batch, dealt: Mapping[str, Sequence[Proposal]]) -> None:
     kept = exchangeable(sets, rng)
     found = (case.item.id for case, is_kept in zip(by_rule, kept, strict=True) if not is_kept)
     batch.left_alone.update(dict.fromkeys(found, FOUND))
-
-
-def _group(case: Case, batch: _Batch) -> str:
-    """Golds among which an item's gold is hidden: those of one kind and format."""
-    if truth := batch.known.truth.get(case.item.id):
-        return str(truth["kind"])
-    number = read_written(case.gold)
-    return str((number.before, number.after, number.decimals > 0)) if number else case.kind.name
-
-
-def _most_options(batch: _Batch, groups: Sequence[str]) -> dict[str, int]:
-    """Largest number of options with which frequency or the ends of a scale do not give away the keys of a kind."""
-    cases = batch.known.cases
-    golds: dict[str, Counter[str]] = {}
-    numbers: dict[str, set[str]] = {}
-    for case, group in zip(cases, groups, strict=True):
-        if read_written(case.gold) is None:
-            golds.setdefault(group, Counter())[key(case.gold)] += 1
-        elif case.item.id in batch.known.truth:
-            numbers.setdefault(group, set()).update(map(key, case.options))
-    most = {group: int(_OF_ALL * len(values)) for group, values in numbers.items()}
-    for group, counts in golds.items():
-        often = max(counts.values())
-        share = (often - _CERTAIN * often**0.5) / counts.total()
-        if share > 0:
-            most[group] = max(int(1 / share), 2)
-    return most
 
 
 def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
@@ -295,18 +242,8 @@ def _grown(
         after=len(choices),
         authors=dict(Counter(proposal.provenance.author for proposal in dealt)),
         turned_down=tuple(batch.refused[item.id]),
-        rank=gold_rank(grown),
         position=grown.gold[0],
     )
-
-
-def gold_rank(item: Item) -> int | None:
-    """How many options are smaller than the gold; None where they are not all different numbers."""
-    numbers = [number for choice in item.choices if (number := parse(choice.text).number)]
-    values = [in_base_units(number.value, number.unit)[0] for number in numbers]
-    if len(set(values)) < len(item.choices):
-        return None
-    return sum(value < values[item.gold[0]] for value in values)
 
 
 def _write(

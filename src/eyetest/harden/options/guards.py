@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import combinations
-from math import gcd
 
 import msgspec
 
@@ -15,7 +14,6 @@ from eyetest.probes.option_order import NOT_A_VALUE, can_reorder, closing_option
 from eyetest.records import Item, Lineage, image_numbers
 from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
 from eyetest.reform.distractors.answers import alike_colours
-from eyetest.reform.distractors.number_sets import asks_below_one
 from eyetest.reform.distractors.written import Case
 from eyetest.text import Level, agrees, holds_phrase, parse, same
 from eyetest.text import normalized as key
@@ -25,10 +23,8 @@ _LONGEST = 300
 _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
 _COUNTED = 30  # whole numbers up to here differ if they differ by one
 _FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)
-_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _MARK = re.compile(r"^\s*(?:[-*•]|\(?[A-Ja-j1-9][.)]|\(?10[.)])\s+(?=\S)")  # what a writer may put before a text
 _FORMS = {"word": 0, "phrase": 1, "sentence": 2}
-_FRACTION = re.compile(r"\$?\\?(?:[dt]?frac)?\{?(\d{1,9})\}?\s*/?\s*\{?(\d{1,9})\}?\$?")
 _CLOSED = tuple(
     frozenset(words.split(", "))
     for words in (
@@ -48,14 +44,6 @@ _UNDECIDED = re.compile(
 )
 
 
-def same_option(option: str, other: str) -> str:
-    """How two options are equal: ``same text``, ``equal value``, ``other unit``; empty where they are not."""
-    if not same(option, other, Level.UNITS):
-        return ""
-    levels = {"same text": Level.NORMALIZED, "equal value": Level.VALUE, "other unit": Level.UNITS}
-    return next((name for name, level in levels.items() if same(option, other, level)), "")
-
-
 class Guard:
     """Checks proposals for an item, and corrects those that differ in format only."""
 
@@ -64,7 +52,7 @@ class Guard:
         self._options = case.options
         self._number = read_written(case.gold)
         pairs = combinations(self._options, 2)
-        self._nested = any(_contains(*pair) for pair in pairs if not same_option(*pair))
+        self._nested = any(_contains(*pair) for pair in pairs if not same(*pair, Level.UNITS))
 
     def repaired(self, text: str) -> str:
         """The proposal in the format of the present options."""
@@ -105,25 +93,19 @@ class Guard:
             ("too long", lambda text: len(text) > max(_LONGEST, *(2 * len(option) for option in self._options))),
             ("shows an image", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
             ("speaks of other options", is_tied),
-            ("is the same in another unit", lambda text: same_option(text, gold) == "other unit"),
-            ("is an equal number", lambda text: same_option(text, gold) == "equal value"),
             ("says the same as the gold", lambda text: self._is_option(text, (gold, *self._case.item.references))),
             ("says the same as the gold", lambda text: alike_colours(key(text), (key(gold),))),
             ("says the same as another option", lambda text: self._is_option(text, self._options)),
             ("is too near the gold", self._is_too_near),
-            ("is a fraction that can be reduced", self._can_be_reduced),
-            ("is more than the whole", self._is_too_much),
             ("contains the gold or is part of it", lambda text: not self._nested and _contains(text, gold)),
             ("differs in form from the other options", self._is_unlike),
         )
 
     @staticmethod
     def _is_option(text: str, options: Sequence[str]) -> bool:
-        return any(same_option(text, option) for option in options)
+        return any(same(text, option, Level.UNITS) for option in options)
 
     def _is_too_near(self, text: str) -> bool:
-        if _nearly_same_numbers(text, self._case.gold):
-            return True
         proposed, gold = parse(text).number, parse(self._case.gold).number
         if proposed is None or gold is None or not agrees(proposed.unit, gold.unit):
             return False
@@ -134,17 +116,6 @@ class Guard:
         values = [number.value for text in self._case.present if (number := parse(text).number)]
         nearest = min((abs(value - gold.value) for value in values), default=float("inf"))
         return apart < min(float(TOO_NEAR) * max(abs(proposed.value), abs(gold.value)), nearest / 2)
-
-    def _can_be_reduced(self, text: str) -> bool:
-        """Whether a text is a fraction not in lowest terms, where the present ones are."""
-        terms = [_fraction(option) for option in (text, *self._options)]
-        return terms[0] is not None and gcd(*terms[0]) > 1 and all(gcd(*own) == 1 for own in terms[1:] if own)
-
-    def _is_too_much(self, text: str) -> bool:
-        """Whether a text is more than 1 where a probability or a part is asked for, and the gold is not."""
-        terms, gold = _fraction(text), _fraction(self._case.gold)
-        asked = terms is not None and gold is not None and asks_below_one(self._case.item.question)
-        return asked and terms[0] > terms[1] and gold[0] <= gold[1]  # type: ignore[index]
 
     def _is_unlike(self, text: str) -> bool:
         """Whether the text differs from the present options recognisably without the question."""
@@ -189,26 +160,6 @@ def _written_alike(number: WrittenNumber | None, others: Sequence[WrittenNumber 
     same_unit = any(key(number.after) == key(other.after) for other in known)
     same_sign = any(number.before.strip() == other.before.strip() for other in known)
     return same_unit and same_sign and min(decimals) <= number.decimals <= max(decimals)
-
-
-def _nearly_same_numbers(text: str, other: str) -> bool:
-    """Whether two formulas differ in numbers only, and in none by as much as a metric would notice."""
-    pairs = list(zip(_NUMBER.findall(text), _NUMBER.findall(other), strict=False))
-    if len(pairs) < 2 or _NUMBER.sub("0", text) != _NUMBER.sub("0", other):
-        return False
-    for pair in pairs:
-        first, second = map(float, pair)
-        is_count = "." not in "".join(pair) and max(first, second) <= _COUNTED
-        if abs(first - second) > (0 if is_count else float(TOO_NEAR) * max(first, second)):
-            return False
-    return True
-
-
-def _fraction(text: str) -> tuple[int, int] | None:
-    match = _FRACTION.fullmatch(text.strip())
-    if match is None or not ("/" in text or "frac" in text) or int(match[2]) == 0:
-        return None
-    return int(match[1]), int(match[2])
 
 
 def _contains(text: str, other: str) -> bool:

@@ -49,29 +49,7 @@ class GrownItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: LeftAlone | Literal[""] = ""
     authors: dict[str, int] = {}
     turned_down: tuple[TurnedDown, ...] = ()
-    rank: int | None = None  # number of options smaller than a numeric gold among numbers
     position: int | None = None
-
-
-class ProbeFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often a learner that did not choose the options finds the key without any image."""
-
-    learner: str
-    n: int
-    accuracy: float
-    chance: float
-    null_mean: float
-    null_sd: float
-    p: float
-
-
-class PoolRisk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often a text of another item would have been right here, with its interval at 95 %."""
-
-    hits: int
-    drawn: int
-    low: float
-    high: float
 
 
 class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,10 +65,6 @@ class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     prompts: str = USUAL_PROMPTS  # what both were asked
     items: tuple[GrownItem, ...] = ()
     unread: dict[str, int] = {}  # replies of models in an unexpected form
-    pool_risk: PoolRisk | None = None
-    builder: str = ""  # family of learners that chose the options; the figures are by another family
-    probes_before: tuple[ProbeFigures, ...] = ()
-    probes_after: tuple[ProbeFigures, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, int]:

@@ -10,13 +10,11 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 from PIL import Image, ImageChops, ImageDraw
 
 from eyetest.errors import EyetestError, MissingExtraError
@@ -310,11 +308,11 @@ _TINTS = {
     "green": (203, 234, 211),
 }
 _DARKER = 0.13  # how much of a tint a dark page takes
-_TILE = 512
+_LINES_APART = 32
 
 
 def paint_background(page: Image.Image, factors: Mapping[str, str], chance: random.Random) -> Image.Image:
-    """The page with a gradient or a texture, which darkens light pages and lightens dark ones."""
+    """The page with a gradient or the lines of paper, which darkens light pages and lightens dark ones."""
     kind, dark = factors["look_background"], factors["look_theme"] == "dark"
     if kind == "flat":
         return page
@@ -328,22 +326,13 @@ def paint_background(page: Image.Image, factors: Mapping[str, str], chance: rand
         small.putdata(corners[min(turn, 2)])
         field = small.resize(page.size, Image.Resampling.BILINEAR)
     else:
-        tile = np.asarray(_texture(chance.randrange(2), near, far))
-        times = (-(-page.height // _TILE), -(-page.width // _TILE), 1)
-        field = Image.fromarray(np.tile(tile, times)).crop((0, 0, *page.size))
+        field, squared = Image.new("RGB", page.size, near), chance.random() < 0.5
+        pen = ImageDraw.Draw(field)
+        for at in range(0, max(page.size), _LINES_APART):  # regular enough not to disturb letters
+            pen.line(((0, at), (page.width, at)), far)
+            if squared:
+                pen.line(((at, 0), (at, page.height)), far)
     return ImageChops.screen(page, field) if dark else ImageChops.multiply(page, field)
-
-
-@lru_cache(64)
-def _texture(pattern: int, near: tuple[int, ...], far: tuple[int, ...]) -> Image.Image:
-    """Squared or ruled paper: regular enough not to disturb letters."""
-    tile = Image.new("RGB", (_TILE, _TILE), near)
-    pen = ImageDraw.Draw(tile)
-    for at in range(0, _TILE, 32):
-        pen.line(((0, at), (_TILE, at)), far)
-        if pattern == 0:
-            pen.line(((at, 0), (at, _TILE)), far)
-    return tile
 
 
 def scaled(image: Image.Image, size: tuple[int, int]) -> Image.Image:

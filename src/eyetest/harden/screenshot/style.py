@@ -97,7 +97,6 @@ PLAINEST: dict[Look, dict[str, str]] = {
     for look, factors in FACTORS.items()
 }
 """Levels of a page in each look that could not be read."""
-_DECK = 1_440  # rows that are balanced together, as is every beginning of them; more items take them again
 
 
 def design(ids: Sequence[str], look: Look | Literal["all"], seed: int) -> list[dict[str, str]]:
@@ -108,35 +107,11 @@ def design(ids: Sequence[str], look: Look | Literal["all"], seed: int) -> list[d
     for index, name in enumerate(looks):
         own, factors = order[index :: len(looks)], FACTORS[name]
         chance = np.random.default_rng([seed % 2**63, index])
-        deck = _balanced([len(levels) for levels in factors.values()], min(len(own), _DECK), chance)
-        for number, at in enumerate(own):
-            named = zip(factors.items(), deck[number % _DECK], strict=True)
-            rows[at] = {LOOK: name, **{factor: words[level] for (factor, words), level in named}}
-    return rows
-
-
-def _balanced(sizes: Sequence[int], count: int, chance: np.random.Generator) -> list[list[int]]:
-    """Rows of levels in which levels and pairs occur about equally often: the rarest is taken each time."""
-    alone = [np.zeros(size) for size in sizes]
-    together = {
-        (a, b): np.zeros((sizes[a], sizes[b])) for a in range(len(sizes)) for b in range(len(sizes)) if a != b
-    }
-    rows: list[list[int]] = []
-    for _ in range(count):
-        row = [-1] * len(sizes)
-        chosen: list[int] = []
-        for factor in chance.permutation(len(sizes)).tolist():
-            cost = 2 * sizes[factor] * alone[factor] + 1e-3 * chance.random(sizes[factor])
-            for other in chosen:
-                cost += sizes[factor] * sizes[other] * together[other, factor][row[other]] / len(sizes)
-            level = int(np.argmin(cost))
-            row[factor] = level
-            alone[factor][level] += 1
-            for other in chosen:
-                together[other, factor][row[other], level] += 1
-                together[factor, other][level, row[other]] += 1
-            chosen.append(factor)
-        rows.append(row)
+        for at in own:
+            rows[at] = {LOOK: name}
+        for factor, levels in factors.items():
+            for number, level in enumerate(chance.permutation(len(own)).tolist()):
+                rows[own[number]][factor] = levels[level % len(levels)]
     return rows
 
 

@@ -12,9 +12,6 @@ import numpy as np
 from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, Ints, Resampling, resampled
 
 Ratings = Sequence[Sequence[Any]]
-_MOST_CELLS = 8_000_000
-
-
 USUAL = Resampling()
 
 
@@ -46,28 +43,21 @@ def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, In
 
 
 def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], IntervalEstimate]:
-    """Cohen's κ of every two raters, by their columns. All pairs share resamples."""
+    """Cohen's κ of every two raters, by their columns."""
 
-    def kappa(flat: Floats) -> Any:
-        sums = flat.reshape(len(flat), -1, 1 + 2 * labels)
-        differ, first, second = sums[..., 0], sums[..., 1 : 1 + labels], sums[..., 1 + labels :]
-        n = first.sum(axis=-1)
-        return 1 - differ / n / (1 - (first * second).sum(axis=-1) / n**2)
+    def kappa(sums: Floats) -> Floats:
+        differ, first, second = sums[:, 0], sums[:, 1 : 1 + labels], sums[:, 1 + labels :]
+        n = first.sum(axis=1)
+        return np.asarray(1 - differ / n / (1 - (first * second).sum(axis=1) / n**2))[:, None]
 
     codes, values = _coded(ratings)
-    labels = len(values)
-    pairs = list(combinations(range(codes.shape[1]), 2))
-    most = max(1, _MOST_CELLS // (max(len(codes), resampling.resamples) * (1 + 2 * labels)))
-    kappas: dict[tuple[int, int], IntervalEstimate] = {}
-    for start in range(0, len(pairs), most):
-        some = pairs[start : start + most]
-        first, second = (codes[:, [pair[side] for pair in some]] for side in (0, 1))
+    labels, kappas = len(values), dict[tuple[int, int], IntervalEstimate]()
+    for one, other in combinations(range(codes.shape[1]), 2):
+        first, second = codes[:, one], codes[:, other]
         both = (first >= 0) & (second >= 0)
-        given = [(side[:, :, None] == np.arange(labels)) & both[:, :, None] for side in (first, second)]
-        features = np.concatenate([(both & (first != second))[:, :, None], *given], axis=2).astype(float)
-        if features.size:
-            n = both.sum(axis=0).tolist()
-            kappas |= zip(some, resampled(features.reshape(len(codes), -1), kappa, resampling, n), strict=True)
+        given = [(side[:, None] == np.arange(labels)) & both[:, None] for side in (first, second)]
+        features = np.column_stack([both & (first != second), *given]).astype(float)
+        kappas[one, other] = resampled(features, kappa, resampling, [int(both.sum())])[0]
     return kappas
 
 

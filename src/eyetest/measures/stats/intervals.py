@@ -1,6 +1,6 @@
 """Intervals of means: Wilson's, the clustered one, and resampling of whole clusters."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 _ROUNDING = 1e-12
 _MOST_CELLS = 20_000_000  # weights in memory at once
+DECIMALS = 12  # sums in another order differ in their last bits: scores that agree so far are equal
 
 
 class IntervalEstimate(NamedTuple):
@@ -149,24 +150,6 @@ def cluster_sums(values: Floats, clusters: ArrayLike) -> Floats:
     return np.add.reduceat(values[order], starts, axis=0)
 
 
-def resampled_means(
-    scores: ArrayLike, clusters: ArrayLike, resamples: int = 2_000, seed: int | Sequence[int] = 0
-) -> Floats:
-    """Mean of each column of ``scores`` (a row an item; nan where missing) in each resample: resamples × columns.
-    Columns are resampled together, so differences are paired; of one cluster all is nan.
-    """
-    table = np.asarray(scores, float)
-    table = table[:, None] if table.ndim == 1 else table
-    there = ~np.isnan(table)
-    sums = cluster_sums(np.where(there, table, 0.0), clusters)
-    if len(sums) == 1:
-        return np.full((resamples, table.shape[1]), np.nan)
-    sizes = cluster_sums((there[:, :1] if there.all() else there).astype(float), clusters)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [(drawn @ sums) / (drawn @ sizes) for drawn in weights(len(sums), resamples, seed)]
-    return np.concatenate(parts) if parts else np.empty((0, table.shape[1]))
-
-
 @dataclass(frozen=True)
 class Resampling:
     """How items are resampled: whole clusters; without clusters each item is its own."""
@@ -203,6 +186,11 @@ def column_means(table: Floats) -> Floats:
     there = ~np.isnan(table)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0))
+
+
+def plain(values: Iterable[float]) -> list[float | None]:
+    """Values for a table, None for nan."""
+    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def percentiles(

@@ -1,7 +1,7 @@
-"""Ranks of models with intervals, significant differences of pairs, the spread of values, correlations and slopes."""
+"""Ranks of models with intervals, significant differences of pairs, the spread of values, and correlations."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from typing import Any, Literal, NamedTuple
 
@@ -9,19 +9,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import (
-    NOTHING,
-    Bools,
-    Floats,
-    IntervalEstimate,
-    Ints,
-    column_means,
-    resampled_means,
-)
+from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Bools, Floats, IntervalEstimate, column_means, plain
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
-DECIMALS = 12  # sums in another order differ in their last bits: scores that agree so far are equal
 
 
 class Standing(NamedTuple):
@@ -30,13 +21,6 @@ class Standing(NamedTuple):
     rank: IntervalEstimate
     tie: int | None
     score: float | None
-
-
-class MeanRank(NamedTuple):
-    """The mean of a model's ranks over columns, and its rank by that mean."""
-
-    mean: IntervalEstimate
-    rank: IntervalEstimate
 
 
 def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> list[Standing]:
@@ -51,28 +35,11 @@ def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> li
     better, worse = ahead.sum(axis=0).tolist(), ahead.sum(axis=1).tolist()
     bounded = len(np.unique(np.asarray(clusters))) > 1
     places = []
-    for model, (rank, mean) in enumerate(zip(_plain(ranks(means)), _plain(means), strict=True)):
+    for model, (rank, mean) in enumerate(zip(plain(ranks(means)), plain(means), strict=True)):
         low, high = 1 + better[model], known - worse[model]
         interval = (low, high) if bounded and rank is not None else (None, None)
         places.append(Standing(IntervalEstimate(rank, *interval), None if rank is None else low, mean))
     return places
-
-
-def mean_rank_standings(
-    scores: Sequence[ArrayLike], clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> list[MeanRank]:
-    """Mean ranks, and ranks by them, with intervals. ``scores``: a table of items × models for each column."""
-    seen, drawn = _together(scores, clusters, resamples, seed)
-    (mean, rank), (mean_again, rank_again) = mean_ranks(seen[None]), mean_ranks(drawn)
-    columns = _intervals(mean[0], mean_again, level), _intervals(rank[0], rank_again, level)
-    return [MeanRank(*model) for model in zip(*columns, strict=True)]
-
-
-def _together(tables: Sequence[ArrayLike], clusters: ArrayLike, resamples: int, seed: int) -> tuple[Floats, Floats]:
-    """The means of each table's columns as observed (tables × models) and in each resample (× tables × models)."""
-    arrays = [np.asarray(table, float) for table in tables]
-    drawn = resampled_means(np.hstack(arrays), clusters, resamples, seed)
-    return np.stack([column_means(table) for table in arrays]), drawn.reshape(len(drawn), len(arrays), -1)
 
 
 def ranks(scores: ArrayLike, ties: Ties = "average") -> Floats:
@@ -88,24 +55,6 @@ def mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
     whole = scores + 0 * scores.sum(axis=-2, keepdims=True)
     mean = ranks(whole).mean(axis=-2)
     return mean, ranks(-mean, "min")
-
-
-def _intervals(values: Floats, drawn: Floats, level: float) -> list[IntervalEstimate]:
-    """A value for each model with the middle of its replicates; no interval where most of them are nan."""
-    placed = []
-    for value, replicates in zip(_plain(values), drawn.T, strict=True):
-        known = replicates[~np.isnan(replicates)]
-        if value is None or not len(known) or 2 * len(known) < len(replicates):
-            placed.append(IntervalEstimate(value, None, None))
-            continue
-        low = np.quantile(known, (1 - level) / 2, method="lower")
-        high = np.quantile(known, (1 + level) / 2, method="higher")
-        placed.append(IntervalEstimate(value, min(float(low), value), max(float(high), value)))
-    return placed
-
-
-def _plain(values: Iterable[float]) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def significantly_ahead(scores: Floats, clusters: ArrayLike, level: float) -> Bools:
@@ -215,36 +164,3 @@ def _correlation(
         centre = np.arctanh(np.clip(r, -perfect, perfect))
     low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
     return CorrelationEstimate(r, -1.0 if r == -1 else low, 1.0 if r == 1 else high, n, float(found.pvalue))
-
-
-_ROUNDING = 1e-12
-
-
-def slope_within(
-    x: ArrayLike, y: ArrayLike, groups: ArrayLike, clusters: ArrayLike, *, level: float = 0.95
-) -> tuple[IntervalEstimate, int]:
-    """The slope of y over x within groups, its interval, and the number of groups. The error is the sandwich over
-    clusters with factor g/(g−1) and Student's t with g−1 degrees.
-    """
-    across, scores = np.asarray(x, float), np.asarray(y, float)
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    across, scores = _centred(across, codes), _centred(scores, codes)
-    spread = float(across @ across)
-    if not spread:
-        return NOTHING._replace(n=len(scores)), 0
-    slope = float(across @ scores) / spread
-    telling = np.bincount(codes, across**2) > 0
-    kept = telling[codes]
-    parts = across * (scores - slope * across)
-    sums = np.bincount(np.unique(np.asarray(clusters)[kept], return_inverse=True)[1], parts[kept])
-    count, g = int(telling.sum()), len(sums)
-    if g < 2 or sums @ sums <= (_ROUNDING * spread) ** 2:
-        return IntervalEstimate(slope, None, None, len(scores)), count
-    error = float(np.sqrt(sums @ sums * g / (g - 1))) / spread
-    reach = float(scipy.stats.t.ppf((1 + level) / 2, g - 1)) * error
-    return IntervalEstimate(slope, slope - reach, slope + reach, len(scores)), count
-
-
-def _centred(values: Floats, codes: Ints) -> Floats:
-    means = np.bincount(codes, values) / np.bincount(codes)
-    return np.asarray(values - means[codes])

@@ -58,11 +58,6 @@ class WrittenNumber(msgspec.Struct, frozen=True):
         return number
 
     @property
-    def form(self) -> tuple[str, str, int, bool]:
-        """Format that two numbers must share to stand side by side unobtrusively."""
-        return self.before.strip().lower(), self.after.strip().lower(), self.decimals, self.value < 0
-
-    @property
     def is_year(self) -> bool:
         """Whether it may be a year: four digits and nothing else."""
         return not (self.before or self.after or self.decimals or self.is_grouped) and bool(
@@ -78,7 +73,7 @@ class WrittenNumber(msgspec.Struct, frozen=True):
 
 
 KindName = Literal[
-    "yes-no", "either-or", "colour", "direction", "month", "weekday",
+    "yes-no", "either-or", "colour", "direction", "month", "weekday", "number word",
     "count", "year", "number", "text",
 ]  # fmt: skip
 
@@ -93,6 +88,7 @@ class KindLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _KNOWN = msgspec.yaml.decode(files(__package__).joinpath("answer_kinds.yaml").read_bytes(), type=KindLists)
 LISTS, ALIKE = _KNOWN.lists, _KNOWN.alike
+NUMERIC: tuple[KindName, ...] = ("count", "year", "number")
 TWO_SIDED: tuple[KindName, ...] = ("yes-no", "either-or")  # kinds with exactly one wrong answer
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _ASKED_FOR = {kind: re.compile(pattern) for kind, pattern in _KNOWN.asked_for.items()}
@@ -103,10 +99,11 @@ _ARTICLES = ("a", "an", "the")
 
 
 class AnswerKind(msgspec.Struct, frozen=True):
-    """A kind, and what answers of that kind must share to be offered together."""
+    """A kind, and the closed list that an answer is of; answers of one kind are offered together."""
 
     name: KindName
-    form: tuple[object, ...] = ()
+    list: int = 0
+    is_share: bool = False  # a number of which a share is asked, at most 100
 
 
 def kind_of(question: str, answer: str) -> AnswerKind:
@@ -121,7 +118,7 @@ def kind_of(question: str, answer: str) -> AnswerKind:
             continue
         for number, members in enumerate(lists):
             if words in members or (number == 0 and name == "colour" and any(words in alike for alike in ALIKE)):
-                return AnswerKind(name, (number, _case(answer)))
+                return AnswerKind(name, number)
     quantity = WrittenNumber.read(answer)
     return AnswerKind("text") if quantity is None else _number_kind(question, quantity)
 
@@ -130,11 +127,10 @@ def _number_kind(question: str, quantity: WrittenNumber) -> AnswerKind:
     asked = question.casefold()
     if quantity.is_year and asks_when(question):
         return AnswerKind("year")
-    is_whole = quantity.form == ("", "", 0, False) and not quantity.is_grouped
-    if is_whole and quantity.value <= _MOST_COUNTED and _COUNTED.search(asked):
+    is_whole = not (quantity.before.strip() or quantity.after.strip() or quantity.decimals or quantity.is_grouped)
+    if is_whole and 0 <= quantity.value <= _MOST_COUNTED and _COUNTED.search(asked):
         return AnswerKind("count")
-    is_share = abs(quantity.value) <= 100 and _SHARES.search(asked) is not None
-    return AnswerKind("number", (*quantity.form, is_share))
+    return AnswerKind("number", is_share=abs(quantity.value) <= 100 and _SHARES.search(asked) is not None)
 
 
 def opposite(answer: str) -> str:

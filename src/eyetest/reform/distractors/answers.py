@@ -1,21 +1,18 @@
-"""Distractors for open answers: drawn in sets (`option_sets`) from answers that recur, or made around the key."""
+"""Distractors for open answers: by rule for yes-no questions, closed lists and numbers, else other answers."""
 
 import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from math import ceil
+from functools import cache, cached_property
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.answer_kinds import (
     ALIKE,
     LISTS,
+    NUMERIC,
     AnswerKind,
     WrittenNumber,
     in_case_of,
@@ -23,80 +20,34 @@ from eyetest.reform.distractors.answer_kinds import (
     opposite,
     other_alternative,
 )
-from eyetest.reform.distractors.classes import by_hierarchy, name_classes, related
+from eyetest.reform.distractors.neighbours import Neighbours
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
-from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.scoring.metrics.same_text import asks_when
 from eyetest.text import Level, parse, same
 
-Floats = NDArray[np.float32]
-Kin = NDArray[np.bool_]
-_MOST_TOGETHER = 600  # answers of which every two are compared
 _LEAST_TOGETHER = 12  # different answers from which on questions that begin alike are a group of their own
 _TIMES_IN_LIST = 4  # answers that come so often each, on average, are a list that needs no others beside it
 _UNSEEN = 0.5  # A member of a list that is never gold counts as half a record: it may be offered, if seldom
-_OFTEN = 4
 _POOL = 10
-_FAR = {"count": 10, "year": 30}  # from which difference on two numbers of a row are as far apart as can be
-_UNKNOWN = 0.7  # how far apart answers are of which WordNet knows nothing
-_OTHER_KIND = 3.0  # distance factor of answers of different kinds: offered together only if none else is left
-_MARGIN = 3  # counts and years beyond the least and the largest gold that may be offered
 
 
 class AnswerGroup:
-    """Answers drawn from one another, by `name`, which all spellings share; `shown` writes one like the key."""
+    """Answers drawn from one another, in an order in which near ones stand together; ``times`` they are right."""
 
-    def __init__(self, options: int, seed: int, name: Callable[[str], str], shown: Callable[[str, str], str]) -> None:
-        self._options, self._seed, self._name, self._shown = options, seed, name, shown
-        self._where: dict[str, tuple[Sequence[str], HardOptions, int]] = {}
-
-    def add(self, names: Sequence[str], weights: Sequence[float], distance: Floats, kin: Kin) -> None:
-        """Add answers that are drawn from one another."""
-        request = SetRequest(options=self._options, pool=_POOL, weights=np.array(weights, np.float64), kin=kin)
-        options = HardOptions(distance, request, self._seed)
-        self._where |= {name: (names, options, number) for number, name in enumerate(names)}
+    def __init__(self, times: Mapping[str, float], kin: Callable[[str, str], bool], options: int) -> None:
+        self._names = list(times)
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        weights = [count or _UNSEEN for count in times.values()]
+        pool = max(_POOL, 2 * options)
+        self._near = Neighbours(weights, lambda one, other: kin(self._names[one], self._names[other]), options, pool)
 
     def draw(self, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
         """Draw wrong answers beside a right one; none where it is not of the group."""
-        if (name := self._name(gold)) not in self._where:
+        if gold not in self._numbers:
             return []
-        names, options, number = self._where[name]
-        drawn = options.draw(number, lambda other: is_right(self._shown(gold, names[other])), chance)
-        return [self._shown(gold, names[other]) for other in drawn]
-
-
-def list_group(kind: AnswerKind, golds: Counter[str], options: int, seed: int) -> AnswerGroup:
-    """Members of a closed list, or of a row of whole numbers, near ones together."""
-    counts = Counter[str]()
-    for gold, count in golds.items():
-        counts[plain(gold)] += count
-    if kind.name in LISTS and kind.form:
-        members = list(dict.fromkeys((*LISTS[kind.name][int(str(kind.form[0]))], *counts)))
-    else:
-        numbers = [int(gold) for gold in counts]
-        row = range(max(min(numbers) - _MARGIN, 0), max(numbers) + _MARGIN + 1)
-        members = [str(number) for number in row] if len(row) <= _MOST_TOGETHER else sorted(counts, key=int)
-    seen = [member for member in members if counts[member]]
-    if counts.total() >= _OFTEN * len(seen) and len(seen) >= 2 * options:
-        members = seen
-    group = AnswerGroup(options, seed, plain, in_case_of)
-    weights = [counts[member] or _UNSEEN for member in members]
-    kin = np.array([[entry == other or alike_colours(entry, (other,)) for other in members] for entry in members])
-    group.add(members, weights, _list_distance(kind, members), kin)
-    return group
-
-
-def _list_distance(kind: AnswerKind, members: Sequence[str]) -> Floats:
-    """Distances of members: cyclic for year and week, linear for numbers, else all equal."""
-    if members[0].isdigit():
-        values = np.array(members, np.float32)
-        return np.asarray(np.minimum(np.abs(values[:, None] - values) / _FAR[kind.name], 1), np.float32)
-    places = np.arange(len(members), dtype=np.float32)
-    apart = np.abs(places[:, None] - places)
-    if kind.name in ("month", "weekday"):
-        return np.asarray(np.minimum(apart, len(members) - apart) / len(members))
-    return apart / len(members) if kind.name == "count" else np.where(apart > 0, np.float32(0.5), np.float32(0))
+        drawn = self._near.draw(self._numbers[gold], lambda other: is_right(self._names[other]), chance)
+        return [self._names[other] for other in drawn]
 
 
 def alike_colours(entry: str, others: Iterable[str]) -> bool:
@@ -107,8 +58,8 @@ def alike_colours(entry: str, others: Iterable[str]) -> bool:
 class TextPool:
     """Answers in words, by the first two words of the question; by one or none where these have too few answers."""
 
-    def __init__(self, asked: Mapping[tuple[str, str], int], options: int, seed: int) -> None:
-        self._options, self._seed = options, seed
+    def __init__(self, asked: Mapping[tuple[str, str], int], options: int) -> None:
+        self._options = options
         self._spelt: dict[str, str] = {}
         answers: dict[str, Counter[str]] = defaultdict(Counter)
         for (question, gold), count in asked.items():
@@ -132,53 +83,48 @@ class TextPool:
 
     def draw(self, question: str, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
         """Draw wrong answers beside a right one, which has to be known."""
-        asked = plain(question).split()
-        keys = (" ".join(asked[:words]) for words in (2, 1, 0))
-        key = next((key for key in keys if plain(gold) in self._answers.get(key, ())), None)
+        key = self._key(question, gold)
         if key is None:
             return []
         if key not in self._groups:
-            self._groups[key] = self._group(self._answers[key])
-        return self._groups[key].draw(gold, is_right, chance)
+            order = sorted(self._answers[key], key=lambda name: (*_form(self._spelt[name]), _path(name), name))
+            self._groups[key] = AnswerGroup(
+                {name: self._answers[key][name] for name in order}, _say_both, self._options
+            )
+        drawn = self._groups[key].draw(plain(gold), lambda name: is_right(self._spelt[name]), chance)
+        return [self._spelt[name] for name in drawn]
 
-    def _group(self, counts: Counter[str]) -> AnswerGroup:
-        group = AnswerGroup(self._options, self._seed, plain, lambda gold, name: self._spelt[name])
-        by_form = sorted(counts, key=lambda name: (*_form(self._spelt[name]), counts[name], name))
-        size = max(ceil(len(by_form) / ceil(len(by_form) / _MOST_TOGETHER)), _LEAST_TOGETHER)
-        for names in (by_form[first : first + size] for first in range(0, len(by_form), size)):
-            spelt = [self._spelt[name] for name in names]
-            wordnet = find_wordnet()
-            classes = name_classes([ClassLabel(name=text) for text in spelt], wordnet)
-            kin = related(classes, wordnet) | _contained(names)
-            meant = by_hierarchy(classes, wordnet) if wordnet else np.full(kin.shape, np.nan, np.float32)
-            distance = np.nan_to_num(meant, nan=_UNKNOWN) / 2 + _form_distance(spelt)
-            is_math = np.array([parse(text).kind in ("number", "formula") and _form(text)[0] for text in spelt])
-            distance += _OTHER_KIND * (is_math[:, None] != is_math)
-            group.add(names, [counts[name] or _UNSEEN for name in names], distance.astype(np.float32), kin)
-        return group
+    def _key(self, question: str, gold: str) -> str | None:
+        asked = plain(question).split()
+        keys = (" ".join(asked[:words]) for words in (2, 1, 0))
+        return next((key for key in keys if plain(gold) in self._answers.get(key, ())), None)
 
 
-def _form(text: str) -> tuple[bool, bool, int]:
-    """Surface form of an answer: digits, a capital, length."""
-    return any(letter.isdigit() for letter in text), text[:1].isupper(), len(text.split())
+def _form(text: str) -> tuple[bool, bool, bool, int]:
+    """Surface form of an answer: a formula, digits, a capital, words."""
+    has_digits = any(letter.isdigit() for letter in text)
+    is_formula = has_digits and parse(text).kind in ("number", "formula")
+    return is_formula, has_digits, text[:1].isupper(), min(len(text.split()), 4)
 
 
-def _form_distance(texts: Sequence[str]) -> Floats:
-    digits, capital, words = (np.array(entry, np.float32) for entry in zip(*map(_form, texts), strict=True))
-    length = np.log1p(np.array([len(text) for text in texts], np.float32))
-    parts = ((digits, 0.4), (capital, 0.4), (np.log1p(words), 0.3), (length, 0.3))
-    return np.asarray(np.sum([weight * np.abs(part[:, None] - part) for part, weight in parts], axis=0))
+@cache
+def _path(name: str) -> tuple[int, ...]:
+    """Where WordNet has the commonest sense of an answer."""
+    wordnet = find_wordnet()
+    senses = wordnet.senses(name) if wordnet else ()
+    return wordnet.path(senses[0]) if wordnet and senses else ()
 
 
-def _contained(names: Sequence[str]) -> Kin:
-    """Which answers contain all words of others, and perhaps more."""
-    words = [set(name.split()) for name in names]
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(word for own in words for word in own))}
-    has = np.zeros((len(names), len(numbers)), np.float32)
-    for row, own in zip(has, words, strict=True):
-        row[[numbers[word] for word in own]] = 1
-    sizes = has.sum(axis=1)
-    return np.asarray(has @ has.T >= np.minimum(sizes[:, None], sizes))
+def _say_both(name: str, other: str) -> bool:
+    """Whether one answer holds all words of the other, or is a kind of it."""
+    first, second = set(name.split()), set(other.split())
+    if first <= second or second <= first:
+        return True
+    wordnet = find_wordnet()
+    ours, theirs = (wordnet.senses(text) if wordnet else () for text in (name, other))
+    return wordnet is not None and any(
+        one in wordnet.above(below) or below in wordnet.above(one) for one in ours for below in theirs
+    )
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
@@ -206,7 +152,9 @@ class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     @property
     def number(self) -> NumberQuestion:
         """The question as one for a number, which its gold has to be."""
-        return ask_number(self.question, WrittenNumber.known(self.gold), (), is_share=self.kind.form[-1] is True)
+        return ask_number(
+            self.question, WrittenNumber.known(self.gold), kind=self.kind.name, is_share=self.kind.is_share
+        )
 
     @cached_property
     def _known(self) -> dict[str, tuple[str, set[str]]]:
@@ -233,45 +181,46 @@ class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
 class AnswerDistractors:
     """Draws wrong answers for each question from all answers of a dataset."""
 
-    def __init__(self, questions: Iterable[OpenQuestion], options: int, seed: int) -> None:
+    def __init__(self, questions: Iterable[OpenQuestion], options: int) -> None:
         self._count = options - 1
-        counts: dict[AnswerKind, Counter[str]] = defaultdict(Counter)
+        lists: dict[AnswerKind, Counter[str]] = defaultdict(Counter)
         asked: Counter[tuple[str, str]] = Counter()
         numbers: list[NumberQuestion] = []
         for entry in questions:
-            kind = entry.kind
-            if kind.name == "text":
-                asked[entry.asks, entry.gold] += 1
-            elif kind.name == "number":
+            if entry.kind.name in NUMERIC:
                 numbers.append(entry.number)
-            else:
-                counts[kind][entry.gold] += 1
-        self._groups: dict[AnswerKind, AnswerGroup] = {}
-        for kind, golds in counts.items():
-            if kind.name in LISTS or kind.name in ("count", "year"):
-                self._groups[kind] = list_group(kind, golds, options, seed)
-        self._pool = TextPool(asked, options, seed)
+            elif entry.kind.name in LISTS:
+                lists[entry.kind][plain(entry.gold)] += 1
+            elif entry.kind.name == "text":
+                asked[entry.asks, entry.gold] += 1
+        self._lists = {
+            kind: AnswerGroup(
+                dict.fromkeys(map(plain, LISTS[kind.name][kind.list]), 0) | dict(times),
+                lambda name, other: alike_colours(name, (other,)),
+                options,
+            )
+            for kind, times in lists.items()
+        }
+        self._texts = TextPool(asked, options)
         self._numbers = NumberPool(numbers, options)
 
     def by_rule(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
         """Distractors by the kind of the gold; none for names and other words."""
         kind = asked.kind
-        if kind.name == "text":
-            return []
         if kind.name == "yes-no":
             return [opposite(asked.gold)]
         if kind.name == "either-or":
             return [other_alternative(asked.question, asked.gold)]
-        if kind.name == "number":
+        if kind.name in NUMERIC:
             return self._numbers.draw(asked.number, self._count, asked.is_right, chance)
-        group = self._groups.get(kind)
-        return group.draw(asked.gold, asked.is_right, chance) if group is not None else []
+        drawn = self._lists[kind].draw(plain(asked.gold), asked.is_right, chance) if kind in self._lists else []
+        return [in_case_of(asked.gold, text) for text in drawn]
 
     def from_pool(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
         """Right answers to other questions: those of the same kind, or in words to questions that begin alike."""
-        if (group := self._groups.get(asked.kind)) is not None:
-            return group.draw(asked.gold, asked.is_right, chance)
-        return self._pool.draw(asked.asks, asked.gold, asked.is_right, chance)
+        if asked.kind in self._lists:
+            return self.by_rule(asked, chance)
+        return self._texts.draw(asked.asks, asked.gold, asked.is_right, chance)
 
 
 def false_negatives(

@@ -14,11 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from eyetest.errors import InputError, heading, percent
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
-from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
+from eyetest.reform.distractors.neighbours import Neighbours
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.results.scores import benchmark_of, scores_of
 from eyetest.runs import Run, is_run
@@ -62,26 +64,18 @@ def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[
 
 
 def _with_likeliest_senses(classes: list[VocabularyClass], wordnet: WordNet) -> list[VocabularyClass]:
-    """Give each class the sense that shares deep synsets with most other classes; a rarer sense must be nearer."""
-    senses = [(number, synset) for number, known in enumerate(classes) for synset in known.senses]
-    holders = _held(wordnet.above(synset) for _, synset in senses)
-    owners = np.array([number for number, _ in senses], dtype=np.int64)
-    common = np.zeros((len(senses), len(classes)), np.float32)
-    for above in sorted(holders, key=wordnet.depth):
-        rows = np.array(holders[above])
-        common[np.ix_(rows, np.unique(owners[rows]))] = wordnet.depth(above)
-    common[np.arange(len(senses)), owners] = 0
-    near = min(_NEAR_CLASSES, len(classes))
-    support = np.partition(common, -near, axis=1)[:, -near:].mean(axis=1).tolist()
-    first = np.searchsorted(owners, np.arange(len(classes))).tolist()
-    chosen = []
-    for number, known in enumerate(classes):
-        sense = known.sense
-        if sense is None and known.senses:
-            scores = [support[first[number] + rank] - math.log2(rank + 1) for rank in range(len(known.senses))]
-            sense = known.senses[scores.index(max(scores))]
-        chosen.append(msgspec.structs.replace(known, sense=sense))
-    return chosen
+    """Give each class the sense with the deepest hypernym that several classes share, or else its commonest."""
+    shared = Counter(synset for known in classes for synset in set().union(*map(wordnet.above, known.senses)))
+    several = min(_NEAR_CLASSES, len(classes) // 4)
+
+    def depth(sense: int) -> int:
+        return max((wordnet.depth(above) for above in wordnet.above(sense) if shared[above] > several), default=0)
+
+    likeliest = (max(known.senses, key=depth, default=None) for known in classes)
+    return [
+        msgspec.structs.replace(known, sense=sense) if known.sense is None else known
+        for known, sense in zip(classes, likeliest, strict=True)
+    ]
 
 
 def _held(groups: Iterable[Iterable[Key]]) -> dict[Key, list[int]]:
@@ -176,10 +170,16 @@ def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str
     return distance
 
 
+def in_circle(distance: Matrix) -> list[int]:
+    """Numbers of the classes in an order in which near ones stand together: the leaves of a tree of distances."""
+    if len(distance) < 3:
+        return list(range(len(distance)))
+    order: list[int] = leaves_list(linkage(squareform(distance, checks=False), "average")).tolist()
+    return order
+
+
 _MOST_CLASSES = 5_000  # every two are compared
 _UNSEEN = 0.5  # A class without records counts as if it had half of one: it may be offered, if seldom
-_OFTEN = 4  # records a class, on average, from which on a class that is offered and never gold would be known by that
-_LEAK = 0.03  # lead over chance of a guesser who knows gold frequencies that is not reported
 
 
 class Hardness(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +189,6 @@ class Hardness(msgspec.Struct, frozen=True, kw_only=True):
     pool: int
     ways: tuple[Way, ...]
     confused: Mapping[tuple[str, str], int] = {}
-    seed: int = 0
 
 
 class ClassDistractors:
@@ -202,41 +201,38 @@ class ClassDistractors:
         counts = Counter[str]()
         for label, count in golds.items():
             counts[self._names[plain(label)].name] += count
-        offered = self._offered(counts, hard.options)
+        offered = list({label.name: label for label in self._names.values()}.values())
         if len(offered) > _MOST_CLASSES:
             raise InputError(f"{len(offered):,} classes: hard options are drawn from at most {_MOST_CLASSES:,}")
         self._ways = self._known_ways(hard, wordnet)
-        self._classes = name_classes(offered, wordnet)
+        classes = name_classes(offered, wordnet)
+        distance, way = measure_all(classes, self._ways, hard.confused, wordnet)
+        order = in_circle(distance)
+        self._classes = [classes[number] for number in order]
         self._numbers = {known.name: number for number, known in enumerate(self._classes)}
-        self._kin = related(self._classes, wordnet)
-        distance, self._way = measure_all(self._classes, self._ways, hard.confused, wordnet)
-        weights = np.array([counts[known.name] or _UNSEEN for known in self._classes], np.float64)
-        request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self._kin)
-        self._options = HardOptions(distance, request, hard.seed)
-        self._note_hardness(hard)
+        self._way, self._kin = (table[np.ix_(order, order)] for table in (way, related(classes, wordnet)))
+        weights = [counts[known.name] or _UNSEEN for known in self._classes]
+        self._near = Neighbours(weights, lambda one, other: bool(self._kin[one, other]), hard.options, hard.pool)
+        if self._near.window > max(hard.pool + 1, hard.options):
+            self.notes.append(
+                f"some classes have so many records that distractors come from the nearest {self._near.window - 1}, "
+                f"not {hard.pool}: otherwise golds were known by their frequency"
+            )
+        if (share := max(weights) / sum(weights)) > 1 / hard.options:
+            self.notes.append(f"{percent(share)} of golds are one class: no options hide that")
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
         """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""
         gold = self._numbers[self._names[plain(label)].name]
         named = filter(None, (self._names.get(plain(name)) for name in also))
         others = [self._numbers[known.name] for known in named if known.name in self._numbers]
-        barred = {kin for other in others for kin in np.flatnonzero(self._kin[other]).tolist()}
-        drawn = self._options.draw(gold, barred.__contains__, chance)
+        drawn = self._near.draw(gold, lambda member: bool(self._kin[member, others].any()), chance)
         return [(self._classes[other].name, self._ways[self._way[gold, other]]) for other in drawn]
 
     def shown(self, label: str) -> str:
         """A gold as shown: as in the record, or by its class where it is a synonym or an id of one."""
         name = self._names[plain(label)].name
         return label.strip() if plain(name) == plain(label) else name
-
-    def _offered(self, counts: Counter[str], options: int) -> list[ClassLabel]:
-        """The classes ever shown: all, unless so many records have so few that the others stand out."""
-        labels = list({label.name: label for label in self._names.values()}.values())
-        seen = [label for label in labels if counts[label.name]]
-        if len(seen) < len(labels) and counts.total() >= _OFTEN * len(seen) and len(seen) >= 2 * options:
-            self.notes.append(f"{len(labels) - len(seen):,} classes of the list that no record has are never offered")
-            return seen
-        return labels
 
     def _known_ways(self, hard: Hardness, wordnet: WordNet | None) -> tuple[Way, ...]:
         """The ways available here; names can always be compared."""
@@ -248,21 +244,6 @@ class ClassDistractors:
             )
             ways = tuple(way for way in ways if way != "hierarchy")
         return ways if "similarity" in ways else (*ways, "similarity")
-
-    def _note_hardness(self, hard: Hardness) -> None:
-        sets = self._options.sets
-        if sets is None:
-            return
-        if sets.pool > max(hard.pool, hard.options - 1) and sets.advantage <= _LEAK:
-            self.notes.append(
-                f"some classes have so many records that distractors come from the nearest {sets.pool}, "
-                f"not {hard.pool}: otherwise golds were known by their frequency"
-            )
-        elif sets.advantage > _LEAK:
-            self.notes.append(
-                f"some classes are so frequent that naming the most frequent option is right in "
-                f"{percent(1 / hard.options + sets.advantage)}, by chance in {percent(1 / hard.options)}"
-            )
 
 
 def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, ClassLabel]:

@@ -70,6 +70,11 @@ class WordNet:
             self._depth[synset] = 1 + min(map(self.depth, self.parents(synset)), default=-1)
         return self._depth[synset]
 
+    def path(self, synset: int) -> tuple[int, ...]:
+        """The synsets from the root to this one, by the first hypernym of each."""
+        parents = self.parents(synset)
+        return (*(self.path(parents[0]) if parents else ()), synset)
+
     def by_id(self, synset: str, names: tuple[str, ...]) -> int | None:
         """The synset of a WordNet 3.0 id (``n01440764``); None if it shares no word with the names."""
         match = _OFFSET.fullmatch(synset)

@@ -17,11 +17,11 @@ from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import KINDS_LISTED, decode, read_document, read_rows
-from eyetest.tabular.table import Values, kind_of, open_plain, table_kind
+from eyetest.tabular.table import Values, table_kind
 
 _IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _NO_LINES = (*_IMAGES, ".bin")
-_PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
+_PACKED = (".zip", ".tar", ".tgz", ".gz", ".7z", ".rar")
 _SHORTEST_BASE64 = 1_000  # of an image; no name is as long
 Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
 
@@ -55,7 +55,7 @@ class AnnotationFiles:
             if not path.exists():
                 raise InputError(f"{path} does not exist")
             refuse_special(path)
-            if path.suffix.lower() in _PACKED or path.name.lower().endswith(".tar.gz"):
+            if path.suffix.lower() in _PACKED:
                 raise InputError(f"{path} is an archive: unpack it, and name what was in it")
         self._documents: dict[Path, Any] = {}
         self._unreadable = ""
@@ -69,7 +69,7 @@ class AnnotationFiles:
     def document(self, path: Path) -> Any:
         """Read a JSON file once."""
         if path not in self._documents:
-            self._documents[path] = decode(read_document(path, "split it"), str(path))
+            self._documents[path] = decode(read_document(path), str(path))
         return self._documents[path]
 
     def entries(self, keys: Collection[str], expected: str) -> "Entries":
@@ -97,13 +97,13 @@ class AnnotationFiles:
 
     def rows(self) -> "Entries":
         """The rows of all named files that are tables."""
-        if tables := [path for path in self.files if kind_of(path) not in _NO_LINES and table_kind(path)]:
+        if tables := [path for path in self.files if path.suffix.lower() not in _NO_LINES and table_kind(path)]:
             return Entries(tables, lambda path: self.objects(path, ()))
         raise self.unlike(f"a table ({KINDS_LISTED})")
 
     def objects(self, path: Path, wanted: Keys) -> Iterator[Values]:
         """Objects of a JSON file or a table; without ``wanted`` of a table."""
-        kind = "" if kind_of(path) in _NO_LINES else table_kind(path)
+        kind = "" if path.suffix.lower() in _NO_LINES else table_kind(path)
         if wanted and kind == ".json":
             yield from _listed(self.document(path), wanted)
         elif kind:
@@ -116,7 +116,7 @@ class AnnotationFiles:
 
     def lines(self, path: Path) -> Iterator[str]:
         """The lines of a text file that are not blank."""
-        with open_plain(path) as file:
+        with path.open("rb") as file:
             decoded = (line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip() for line in file)
             yield from filter(None, decoded)
 
@@ -136,7 +136,7 @@ class AnnotationFiles:
         return [path for path in self.files if pattern.fullmatch(self._first_line(path))]
 
     def _first_line(self, path: Path) -> str:
-        if kind_of(path) in _NO_LINES or table_kind(path) in (".json", ".jsonl", ".parquet", ".xlsx"):
+        if path.suffix.lower() in _NO_LINES or table_kind(path) in (".json", ".jsonl", ".parquet", ".xlsx"):
             return ""
         try:
             return next((line for line in self.lines(path) if not line.startswith("#")), "")
@@ -168,17 +168,6 @@ class Entries:
     def within(self, others: "Entries") -> "Entries":
         """These objects, of the files that hold others as well where there are such files."""
         return Entries([path for path in self.paths if path in others.paths] or self.paths, self._read)
-
-
-def first_of(entry: Values, names: str) -> Any:
-    """The first value that is not empty under the keys ``a|b|c``."""
-    return next((entry[name] for name in names.split("|") if entry.get(name) not in (None, "", [], {})), None)
-
-
-def name_of(entry: Values, names: str, otherwise: str) -> str:
-    """Name of a record: under the first of the keys ``a|b|c`` that it has, or else its number."""
-    found = first_of(entry, names)
-    return otherwise if found is None else str(found)
 
 
 def file_names(paths: Sequence[Path]) -> dict[Path, str]:

@@ -1,7 +1,7 @@
 """Documents of linked parts: VisDial's dialogues, FUNSD's forms, wikiHow, COCO's objects."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,24 +102,12 @@ def _steps(path: Path, article: Values) -> Iterator[Annotation]:
 def _read_coco_objects(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per image, with all its objects."""
     expected = 'COCO\'s instances JSON, {"images": …, "annotations": [{"bbox": …}], "categories": …}'
-    documents = _without_copies(files.entries(("images", "categories", "annotations"), expected))
+    documents = list(files.entries(("images", "categories", "annotations"), expected))
     classes = {entry["name"]: entry for document in documents for entry in document["categories"]}
     return Annotations(
         lambda: (record for document in documents for record in _coco_images(document)),
         tuple(ClassLabel(name=name, parent=entry.get("supercategory") or "") for name, entry in classes.items()),
     )
-
-
-def _without_copies(documents: Iterable[Values]) -> list[Values]:
-    """Files about other images than those before: COCO's key points and stuff repeat its objects."""
-    known: set[Any] = set()
-    others = []
-    for document in documents:
-        images = [image for image in document["images"] if image["id"] not in known]
-        known.update(image["id"] for image in images)
-        if images:
-            others.append(document | {"images": images})
-    return others
 
 
 def _coco_images(document: Values) -> Iterator[Annotation]:

@@ -5,12 +5,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks.images import spoken
+from eyetest.benchmarks.images import images_below, spoken
 from eyetest.errors import InputError, nearest, short
 from eyetest.reform.annotation import Annotation, Annotations, Box, ClassLabel, FileSettings, Region
 from eyetest.reform.readers.base import (
@@ -37,6 +37,9 @@ _FILTERS: dict[str, Callable[[str], str]] = {
     "12": lambda number: f"{int(number):012d}" if number.isdigit() else "",
     "unescaped": lambda text: text.replace('\\"', '"'),
 }  # what a template may make of a column: ``{image:stem}``
+# ``n01440764 tench, Tinca tinca``, ``n01440764 : tench``, ``n02119789 1 kit_fox``
+_SYNSETS = re.compile(r"(n\d{8})(?:\s*:\s*|\s+)(?:\d+\s+)?([^\d\s].*)")
+_SYNSET = re.compile(r"n\d{8}")
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _MOST_VOTES = 1_000  # of one answer; a damaged file may say any number
 Spec = str | tuple[str, ...]
@@ -70,7 +73,10 @@ class TableSettings(FileSettings, frozen=True):
     """Per field or tag: regular expressions of whole values, and their replacements."""
     merge: bool = False  # whether records with the same id are one, with the captions and tags of all
     distinct: bool = False
-    classes: tuple[str, ...] = ()
+    folders: bool = False  # whether records are images in folders, with the columns path and folder (its name)
+    classes: tuple[str, ...] = ()  # names; a label that is a number is the position of one
+    first: int = 0  # number of the first class
+    synsets: bool = False  # whether classes are in a list such as ImageNet's: a WordNet id and names a line
     group: str = ""  # tag with the group of a record's class; the labels of all records are then the classes
     forms: tuple[dict[str, Any], ...] = ()
     """Alternative forms of the files, each with the settings in which it differs; the first that is found is read."""
@@ -106,6 +112,9 @@ def _read_table(files: AnnotationFiles, settings: TableSettings) -> Annotations:
 
 
 def _entries(files: AnnotationFiles, form: TableSettings) -> Entries | None:
+    if form.folders:
+        roots = [root for root in files.named if root.is_dir() and images_below(root)]
+        return Entries(roots, _images_in_folders) if roots else None
     if not form.lines:
         return files.find_entries(form.keys) if form.keys else files.rows()
     pattern = re.compile(form.lines, re.IGNORECASE)
@@ -114,21 +123,37 @@ def _entries(files: AnnotationFiles, form: TableSettings) -> Entries | None:
     return None
 
 
+def _images_in_folders(root: Path) -> Iterator[Values]:
+    for path in images_below(root):
+        yield {"path": path.relative_to(root).as_posix(), "folder": path.parent.name}
+
+
+def _synsets(files: AnnotationFiles) -> tuple[ClassLabel, ...]:
+    """Classes of lists such as ImageNet's, each once."""
+    classes: dict[str, ClassLabel] = {}
+    for path in files.texts(_SYNSETS):
+        for match in files.matches(path, _SYNSETS):
+            name, *synonyms = map(spoken, match[2].split(","))
+            classes.setdefault(match[1], ClassLabel(name=name, synonyms=tuple(synonyms), synset=match[1]))
+    return tuple(classes.values())
+
+
 def _annotations(files: AnnotationFiles, form: TableSettings, entries: Entries) -> Annotations:
-    mapper = _Mapper(form)
+    classes = _synsets(files) if form.synsets else listed(form.classes)
+    mapper = _Mapper(form, classes)
     for name, join in form.join.items():
         if (others := files.find_entries(join.keys)) is not None:
             entries = entries.within(others)
             mapper.join(name, join, ((files.top(path), entry) for path, _, entry in others.by_file()))
     if form.merge:
         merged = _merged(mapper.records(entries), distinct=form.distinct)
-        return Annotations(lambda: iter(merged), _classes(form, merged))
-    return Annotations(lambda: mapper.records(entries), _classes(form, mapper.records(entries)))
+        return Annotations(lambda: iter(merged), classes or _grouped(form, merged))
+    return Annotations(lambda: mapper.records(entries), classes or _grouped(form, mapper.records(entries)))
 
 
-def _classes(form: TableSettings, records: Iterable[Annotation]) -> tuple[ClassLabel, ...]:
+def _grouped(form: TableSettings, records: Iterable[Annotation]) -> tuple[ClassLabel, ...]:
     if not form.group:
-        return listed(form.classes)
+        return ()
     groups = {record.label: str(record.tags.get(form.group, "")) for record in records if record.label}
     return tuple(ClassLabel(name=label, parent=group) for label, group in groups.items())
 
@@ -145,8 +170,10 @@ def _merged(records: Iterable[Annotation], *, distinct: bool) -> list[Annotation
 
 
 class _Mapper:
-    def __init__(self, settings: TableSettings) -> None:
+    def __init__(self, settings: TableSettings, classes: tuple[ClassLabel, ...]) -> None:
         self._settings = settings
+        self._classes = {str(number): label.name for number, label in enumerate(classes, settings.first)}
+        self._classes |= {label.synset: label.name for label in classes if label.synset}
         self._strict = strict = not settings.keys and not settings.lines
         self._fields = {name: _find_all(spec, strict=strict) for name, spec in settings.fields.items()}
         tags = settings.tags if isinstance(settings.tags, dict) else {name: name for name in settings.tags}
@@ -203,6 +230,8 @@ class _Mapper:
                 found[name] = self._list(name, value) if name in _LISTS else value
         fields: dict[str, Any] = {name: most_common(texts(_counted(found[name]))) for name in _TEXTS if name in found}
         fields |= {name: found[name] for name in _LISTS if name in found}
+        if "label" in fields:
+            fields["label"] = self._class_name(fields["label"])
         if "gold" in found:
             fields["gold"] = self._gold(found["gold"], fields.get("options", ()))
         if "size" in found and all(found["size"]):
@@ -215,6 +244,16 @@ class _Mapper:
         tags = {name: self._changed(name, find(values)) for name, find in self._tags.items()}
         fields["tags"] = {name: value for name, value in tags.items() if value not in _EMPTY}
         return Annotation(**{"id": number, **fields})
+
+    def _class_name(self, label: str) -> str:
+        """A class by its name where it is given by number or WordNet id."""
+        if label in self._classes:
+            return self._classes[label]
+        if self._settings.synsets and _SYNSET.fullmatch(label):
+            raise InputError(f"no name for {label}: synset_words.txt or LOC_synset_mapping.txt is missing")
+        if self._classes and label.isdigit():
+            raise InputError(f"class {label} of {len(self._classes)}")
+        return label
 
     def _changed(self, name: str, value: Any) -> Any:
         """A value, or each of several, as changed by the settings."""

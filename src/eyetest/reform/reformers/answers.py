@@ -32,7 +32,6 @@ from eyetest.reform.reformers import (
 )
 
 _WHICH_REASON = 'The answer to the question "{question}" is "{answer}". Which reason supports it?'
-NEAR = "number near the gold"
 OPEN_ANSWERS = "open-answers"
 Source = Literal["rules", "model", "pool"]
 _TYPES = ("question_type", "detailed", "type")  # tags in which datasets say what a question asks for
@@ -59,7 +58,7 @@ class ChoicesSettings(FileSettings, frozen=True):
     """How questions with options are asked."""
 
     question: str = "{question}"
-    options: OptionCount = MAX_CHOICES  # at most; wrong ones are drawn, of numbers those near the right one
+    options: OptionCount = MAX_CHOICES  # at most; wrong ones are drawn
     shuffle: bool = False  # where the dataset lists the right one first
 
 
@@ -81,18 +80,9 @@ def _as_many(record: Annotation, gold: int, most: int, kit: Kit) -> tuple[Choice
         return listed_choices(record.options, gold)
     chance = kit.chance(record.id, "options")
     right = record.options[gold]
-    if all(option.isascii() and option.isdigit() for option in record.options):
-        others = [(str(number), NEAR) for number in numbers_around(int(right), most, chance, lowest=0)]
-    else:
-        wrong = [option for position, option in enumerate(record.options) if position != gold]
-        others = [(option, "the dataset's options") for option in chance.sample(wrong, most - 1)]
+    wrong = [option for position, option in enumerate(record.options) if position != gold]
+    others = [(option, "the dataset's options") for option in chance.sample(wrong, most - 1)]
     return shuffled(right, others, chance)
-
-
-def numbers_around(gold: int, options: int, chance: random.Random, lowest: int) -> list[int]:
-    """Other numbers of a row in which each position of the gold is equally likely, within its ends."""
-    first = gold - chance.randrange(min(options, gold - lowest + 1))
-    return [number for number in range(first, first + options) if number != gold]
 
 
 class OpenAnswerSettings(FileSettings, frozen=True):
@@ -113,7 +103,7 @@ class OpenAnswerSettings(FileSettings, frozen=True):
 )
 def _open_answers(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Callable[[Annotation], Made]:
     questions = (asked for record in annotations if (asked := _open_question(record)) is not None)
-    distractors = AnswerDistractors(questions, settings.options, kit.seed)
+    distractors = AnswerDistractors(questions, settings.options)
     if "pool" in settings.sources:
         _note_risk(annotations, distractors, kit)
 

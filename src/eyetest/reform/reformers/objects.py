@@ -25,7 +25,7 @@ from eyetest.reform.reformers import (
     shuffled,
     weighted_sample,
 )
-from eyetest.reform.reformers.answers import NEAR, gold_of, numbers_around
+from eyetest.reform.reformers.answers import gold_of
 from eyetest.text import NUMBER_WORDS
 
 _HOW_MANY = "How many of these are in the image: {class}?"
@@ -39,7 +39,7 @@ class ClassificationSettings(FileSettings, frozen=True):
     options: OptionCount = 4
     hard: tuple[Way, ...] = ("hierarchy", "similarity")
     """By what classes are near; the first way that knows two classes counts."""
-    pool: Annotated[int, msgspec.Meta(ge=1)] = 12  # number of near classes that distractors are drawn from
+    pool: Annotated[int, msgspec.Meta(ge=1)] = 8  # number of near classes that distractors are drawn from
     confusions: str = ""
     """A run folder, whose wrong answers are confusions of classes; precedes all other ways."""
 
@@ -59,7 +59,7 @@ def _classification(
     if settings.confusions:
         ways = ways if "confusion" in ways else ("confusion", *ways)
         confused = read_confusions(Path(settings.confusions))
-    hard = Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused, seed=kit.seed)
+    hard = Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused)
     distractors = ClassDistractors(annotations.classes, golds, hard)
     for line in distractors.notes:
         kit.note(line)
@@ -147,7 +147,9 @@ def _counting(annotations: Annotations, settings: QuestionSettings, kit: Kit) ->
                 yield "several objects under one box" if label in several else f"more than {_MOST} counted"
                 continue
             chance = kit.chance(record.id, label)
-            others = [(str(other), NEAR) for other in numbers_around(number, settings.options, chance, 0)]
+            first = number - chance.randrange(min(settings.options, number + 1))
+            row = range(first, first + settings.options)
+            others = [(str(other), "number near the gold") for other in row if other != number]
             question = settings.question or (_HOW_MANY if label else "{question}")
             tags = {"count": number} | ({"class": label} if label else {})
             choices = shuffled(str(number), others, chance)
@@ -161,8 +163,6 @@ def _answered(record: Annotation) -> int | None:
     return int(answer) if is_figure else NUMBER_WORDS.get(answer)
 
 
-Vocabulary = dict[str, tuple[str, int]]
-"""Classes with their comparison key and number of objects: frequent ones are drawn more often."""
 _SHARED = 0.5  # two boxes are about the same place where so much of the smaller one is in the larger one
 _SAME_OBJECT = 0.5  # intersection over union from which two boxes are taken for the same object
 _TRIES = 50
@@ -208,7 +208,7 @@ def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) 
 
 
 def _other_classes(
-    record: Annotation, region: Region, vocabulary: Vocabulary, count: int, chance: Random
+    record: Annotation, region: Region, vocabulary: dict[str, tuple[str, int]], count: int, chance: Random
 ) -> list[tuple[str, str]]:
     """Classes of other objects in the image, then classes that are not in it."""
     inside = (other for other in record.regions if _overlap(other.box, region.box, of_smaller=True) >= _SHARED)
@@ -221,14 +221,8 @@ def _other_classes(
     return [*others, *((name, "another class") for name in weighted_sample(rest, count - len(others), chance))]
 
 
-class ReferringSettings(FileSettings, frozen=True):
-    """How many expressions are offered."""
-
-    options: OptionCount = 4
-
-
-@reformer("referring", "which expression means the object in a box", ReferringSettings)
-def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) -> Iterator[Made]:
+@reformer("referring", "which expression means the object in a box", QuestionSettings)
+def _referring(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[Made]:
     """One item per object that has a box and an expression; other objects of the image come first as distractors."""
     of_image: dict[tuple[str | bytes, ...], list[Annotation]] = defaultdict(list)
     for record in annotations:
@@ -250,7 +244,7 @@ def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) 
         tags = {"box": [round(side, 2) for side in region.box]} | ({"class": region.label} if region.label else {})
         choices = shuffled(gold, [(text, how[text]) for text in texts], chance)
         images = [Shown(image=image, box=region.box) for image in record.images]
-        question = "Which expression means what is in the red box?"
+        question = settings.question or "Which expression means what is in the red box?"
         return draft(record, images=images, question=question, choices=choices, tags=tags)
 
     return map(make, records)

@@ -1,11 +1,9 @@
 """Captions and statements: describe an image, what fits or is true of it, what is wrong with it, which step it is."""
 
 import random
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
@@ -187,81 +185,6 @@ def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> M
     )
 
 
-class RelationWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``relations.yaml``: spatial relations that exclude one another in every view."""
-
-    words: dict[str, tuple[str, ...]]
-    excluding: dict[str, tuple[tuple[str, str], ...]]
-
-
-_RELATIONS = msgspec.yaml.decode(files(__package__).joinpath("relations.yaml").read_bytes(), type=RelationWords)
-_MEANING = {word: meaning for meaning, words in _RELATIONS.words.items() for word in words}
-_VERBS = ("contains", "has as a part", "consists of")  # relations that need no "is"
-
-
-def _meaning(relation: str) -> str:
-    return _MEANING.get(relation.strip().lower(), "")
-
-
-def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[str, str]]:
-    """Pair relations that exclude each other, so that each is wrong as often as right: position → other, author."""
-    waiting: dict[str, list[int]] = defaultdict(list)
-    for position in chance.sample(range(len(relations)), len(relations)):
-        waiting[_meaning(relations[position])].append(position)
-    partners = {}
-    for author, pairs in _RELATIONS.excluding.items():
-        for left, right in pairs:
-            while waiting[left] and waiting[right]:
-                first, second = waiting[left].pop(), waiting[right].pop()
-                partners[first] = (relations[second], author)
-                partners[second] = (relations[first], author)
-    return partners
-
-
-class SpatialRelationSettings(FileSettings, frozen=True):
-    """How relations are asked for."""
-
-    question: str = "Which of these is true of the image?"
-
-
-@reformer(
-    "spatial-relation",
-    "which statement about the place of two things is true, among relations that exclude one another",
-    SpatialRelationSettings,
-)
-def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Callable[[Annotation], Made]:
-    """One item per true statement, whose relation is the tag ``relation``, beside that with another statement's
-    relation, which it excludes: each relation is wrong exactly as often as right.
-    """
-    true = [record for record in annotations if record.label == "true"]
-    pairs = matched([_relation(record) for record in true], kit.chance("partners"))
-    partners = {true[position].id: other for position, other in pairs.items()}
-
-    def make(record: Annotation) -> Made:
-        if record.label != "true":
-            return "the statement is false" if record.label == "false" else "no label"
-        other, author = partners.get(record.id, ("", ""))
-        if not (wrong := _with_relation(record, other)):
-            return "no relation is left that it excludes"
-        choices = shuffled(record.question, [(wrong, author)], kit.chance(record.id, "relations"))
-        return draft(record, question=settings.question, hint=record.hint, choices=choices)
-
-    return make
-
-
-def _relation(record: Annotation) -> str:
-    return str(record.tags.get("relation", ""))
-
-
-def _with_relation(record: Annotation, other: str) -> str:
-    """The statement with another relation; empty where its words are unclear."""
-    relation = _relation(record)
-    parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(relation)} (.+)", record.question, re.IGNORECASE)
-    if parts is None or not relation or not other:
-        return ""
-    return f"{parts[1]} {other if other in _VERBS else f'is {other}'} {parts[2]}"
-
-
 class QualitySettings(FileSettings, frozen=True):
     """What is asked, and how each flaw is offered as an option and asked about."""
 
@@ -323,4 +246,4 @@ def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> Made:
     )
 
 
-REFORMER = (_described, _matching, _selection, _pairs, _entailment, _spatial, _quality, _steps)
+REFORMER = (_described, _matching, _selection, _pairs, _entailment, _quality, _steps)

@@ -30,8 +30,6 @@ class Figure:
     """Draws such numbers."""
     reading: str
     needs: str  # what would provide it, if it cannot be drawn
-    part: str = ""
-    """Its part of the page; if no figure of it can be drawn, none is reported as missing."""
     by: str = "benchmark"  # column: each value has a chart of its own, one below the other
     counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None
     """The links of numbers that count items."""

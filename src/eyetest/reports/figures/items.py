@@ -1,4 +1,4 @@
-"""Items and answers: composition, funnel, difficulty, failures, correlation between groups."""
+"""Items and answers: composition, funnel, failures; how choices depend on wording, order and repeats."""
 
 import altair as alt
 import polars as pl
@@ -6,8 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.errors import counted
 from eyetest.measures import NotMeasurable
-from eyetest.measures.results import EXTERNAL, PROTOCOL
-from eyetest.measures.tables import ADJUSTED
+from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette, plots
 from eyetest.pages.item_links import Query
 from eyetest.reports.figures import described
@@ -59,52 +58,6 @@ def _draw_funnel(frame: pl.DataFrame) -> ChartType:
     return plots.layered(bars, words).properties(width=plots.WIDTH, height=plots.step(len(frame)))
 
 
-LEAST_MODELS = 8  # below, correlations over models mislead
-
-
-def refuse_few(table: pl.DataFrame, what: str) -> None:
-    """Refuse to draw what rests on few models, which ``n`` counts."""
-    most = table.select(pl.col("n").max()).item() or 0
-    if most < LEAST_MODELS:
-        raise NotMeasurable(f"{what} mislead with fewer than {LEAST_MODELS} models ({most} here)")
-
-
-_WIDE, _HIGH = 0.05, 0.1  # size of a cell that becomes one circle
-
-
-def _items_numbers(material: Material) -> pl.DataFrame:
-    table = material.measured("items")
-    refuse_few(table, "item-rest correlations")
-    if table.drop_nulls("item_rest").is_empty():
-        raise NotMeasurable("items: no item has an item-rest correlation")
-    return plots.shown(table, "item", "accuracy", "item_rest", "slope", "intercept", "n")
-
-
-def _draw_items(frame: pl.DataFrame) -> ChartType:
-    known = frame.drop_nulls(["accuracy", "item_rest"])
-    few = known.get_column("accuracy").n_unique() <= 1 / _WIDE
-    across = pl.col("accuracy") if few else (pl.col("accuracy") / _WIDE).round() * _WIDE
-    cells = (
-        known.with_columns(across, ((pl.col("item_rest") / _HIGH).floor() + 0.5) * _HIGH)
-        .group_by("accuracy", "item_rest")
-        .agg(pl.len().alias("items"))
-        .sort("accuracy", "item_rest")
-    )
-    x = alt.X("accuracy:Q", title="share of models that get it right").scale(domain=[-0.03, 1.03], nice=False)
-    low = min(-0.3, (cells.select(pl.col("item_rest").min()).item() or 0) - _HIGH)
-    y = alt.Y("item_rest:Q", title="item-rest correlation", axis=alt.Axis(grid=True, labelColor=palette.SOFT))
-    most = cells.select(pl.col("items").max()).item() or 1
-    size = alt.Size("items:Q").scale(range=[8, 480], type="linear", domainMin=0)
-    circles = plots.chart_of(
-        cells,
-        x=x.axis(plots.shares()),
-        y=y.scale(domain=[low, 1], nice=False),
-        size=size.legend(title="items", values=sorted({1, max(1, most // 4), most}), format=",d"),
-        color=alt.condition("datum.item_rest < 0", alt.value(palette.BLIND), alt.value(palette.SIGHTED)),
-    ).mark_circle(opacity=0.75)
-    return plots.layered(plots.dashed(axis="y"), circles).properties(width=560, height=340)
-
-
 _FAILURES = {
     "failed": palette.VERDICTS["drop"],
     "blocked": palette.BASE,
@@ -141,7 +94,7 @@ def _draw_failures(frame: pl.DataFrame) -> ChartType:
     def draw(part: pl.DataFrame) -> ChartType:
         order = part.sort("share", "series", descending=[True, False]).get_column("series").to_list()
         x = alt.X("value:Q", title="share of calls", stack="zero", axis=plots.shares())
-        y, shares = plots.rows(order), part.with_columns(pl.col(*colours) / pl.col("calls"))
+        y, shares = plots.rows(order), part.with_columns(pl.col(list(colours)) / pl.col("calls"))
         counted_of = pl.sum_horizontal(*_FAILURES)
         named = part.with_columns(
             pl.format("{} ({} of {})", (100 * pl.col("share")).round(1), counted_of, "calls").alias("words")
@@ -154,61 +107,27 @@ def _draw_failures(frame: pl.DataFrame) -> ChartType:
     return plots.one_each(frame, "modality", draw)
 
 
-_SPEARMAN = pl.col("method") == "spearman"
-_MOST_CELLS_WITH_NUMBERS = 12
+_SOURCES = {"all": "all together", "instruction": "wording", "order": "order of options"}
+_SOURCES |= {"letters": "letters", "sample": "chance"}
 
 
-def _among_groups(material: Material) -> pl.DataFrame:
-    table = material.measured("correlation", material.comparable_tags)
-    known = table.filter(pl.col("other") != EXTERNAL).drop_nulls("correlation")
-    refuse_few(known, "correlations between tasks")
-    if known.is_empty():
-        raise NotMeasurable("correlation: no two groups of items to compare")
-    return known.select("across", "one", "other", "method", "^correlation.*$", "p", ADJUSTED, "n")
+def _instability_numbers(material: Material) -> pl.DataFrame:
+    table = plots.named(material.measured("instability")).filter(pl.col("n") > 0)
+    known = [source for source in _SOURCES if source in set(table.get_column("source"))]
+    single = [source for source in known if source != "all"]
+    kept = table.filter(pl.col("source").is_in(single if len(single) == 1 else known))
+    return plots.shown(kept, "source", "series", "normalised±", "entropy±", "corrected±", "tests", "n")
 
 
-def _draw_correlation(frame: pl.DataFrame) -> ChartType:
-    return plots.one_each(frame.filter(_SPEARMAN), "across", _heat_map)
-
-
-def _heat_map(frame: pl.DataFrame) -> ChartType:
-    names = list(dict.fromkeys([*frame.get_column("one"), *frame.get_column("other")]))
-    few = len(names) <= _MOST_CELLS_WITH_NUMBERS
-    x = alt.X("one:N", sort=names, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=170, domain=False))
-    y = alt.Y("other:N", sort=names, title=None, axis=alt.Axis(labelLimit=170))
-    cuts = [-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75]
-    colour = alt.Color("correlation:Q").scale(type="threshold", domain=cuts, range=list(palette.STEPS))
-    labels = "datum.value === 0 || abs(datum.value) === 0.5 ? datum.label : ''"
-    colour = colour.legend(title="correlation", gradientLength=200, labelExpr=labels)
-    chart = plots.chart_of(frame, x=x, y=y)
-    cells = chart.mark_rect(stroke=palette.PAPER, strokeWidth=0).encode(color=colour)
-    strong = "datum.correlation >= 0.5 || datum.correlation < -0.75"
-    ink = alt.condition(strong, alt.value(palette.ON_STRONG), alt.value(palette.INK))
-    text = chart.mark_text(fontSize=11).encode(text=alt.Text("correlation:Q", format=".2f"), color=ink)
-    size = alt.Step(38 if few else 17)
-    return (alt.layer(cells, text) if few else cells).properties(width=size, height=size)
-
-
-def _with_external(material: Material) -> pl.DataFrame:
-    if not material.external:
-        raise NotMeasurable("no external score was given")
-    table = material.measured("correlation", material.comparable_tags).filter(pl.col("other") == EXTERNAL)
-    return table.drop_nulls("correlation").select("across", "one", "method", "^correlation.*$", "p", ADJUSTED, "n")
-
-
-def _draw_external(frame: pl.DataFrame) -> ChartType:
-    group = pl.when(pl.col("across") == "all").then("one").otherwise(pl.format("{}: {}", "across", "one"))
-    kept = frame.filter(_SPEARMAN).with_columns(group.alias("row"))
-    order, x = kept.get_column("row").to_list(), plots.across("rank correlation", form=".1f", domain=(-1.02, 1.02))
-    dots = plots.panel(kept, "correlation", x, plots.rows(order, "row"))
-    return dots.properties(width=420, height=plots.step(len(order)))
+def _draw_instability(frame: pl.DataFrame) -> ChartType:
+    rank = pl.col("source").replace_strict({source: rank for rank, source in enumerate(_SOURCES)})
+    words = frame.sort(rank, "normalised", nulls_last=True).with_columns(pl.col("source").replace(_SOURCES))
+    return plots.dot_panels(words, plots.Dots("normalised", "entropy", ".2~f", None), split="source")
 
 
 FIGURE = (
     described("composition", _composition, _draw_composition, counts=_tagged),
     described("funnel", _funnel_numbers, _draw_funnel, counts=_reached),
-    described("items", _items_numbers, _draw_items),
+    described("instability", _instability_numbers, _draw_instability),
     described("failures", _failures_numbers, _draw_failures),
-    described("correlation", _among_groups, _draw_correlation),
-    described("external", _with_external, _draw_external),
 )

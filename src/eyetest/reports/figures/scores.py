@@ -10,7 +10,7 @@ from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
 from eyetest.pages import palette, plots
 from eyetest.reports.figures import described
-from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Counts, Material, ReportItems
+from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Material
 
 _MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
 _COLOURS = dict(zip(_MODALITIES, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))
@@ -84,9 +84,6 @@ def _draw_modality(frame: pl.DataFrame) -> ChartType:
     return plots.side_by_side(order, panels)
 
 
-_FEW, _MOST_LINES = len(palette.CATEGORIES), 72
-
-
 def _capabilities_numbers(material: Material) -> pl.DataFrame:
     if not material.tags:
         raise NotMeasurable("no tag sorts the items into a few groups")
@@ -102,21 +99,16 @@ def _capabilities_numbers(material: Material) -> pl.DataFrame:
 
 
 def _draw_all_capabilities(frame: pl.DataFrame) -> ChartType:
-    models = frame.group_by("series").agg(pl.col("accuracy").mean()).sort("accuracy", "series", descending=True)
-    names = models.get_column("series").to_list()
-    return plots.one_each(frame, "tag", lambda part: _draw_capabilities(part, names))
+    return plots.one_each(frame, "tag", _draw_capabilities)
 
 
-def _draw_capabilities(frame: pl.DataFrame, names: list[str]) -> ChartType:
+def _draw_capabilities(frame: pl.DataFrame) -> ChartType:
     sizes = frame.group_by("value").agg(pl.col("n").max(), pl.col("accuracy").mean().alias("mean"))
     shown = sizes.sort("n", "value", descending=[True, False]).head(MOST_VALUES)
     part = frame.join(shown.select("value", pl.col("n").alias("size"), "mean"), on="value")
     part = part.with_columns(pl.format("{} ({})", pl.col("value").str.slice(0, 40), "size").alias("row"))
     order = part.sort("mean", descending=True).get_column("row").unique(maintain_order=True).to_list()
     x, y = plots.across("accuracy"), plots.rows(order, "row")
-    if len(names) <= _FEW and len(part) <= _MOST_LINES:
-        y = plots.rows(order, "row", paddingInner=0.35)
-        return plots.grouped(part, "accuracy", x, y, "series", names)
     able = part.filter(pl.col("n") >= NEARLY_ALL * pl.col("size"))
     best = able.sort("accuracy", descending=True).unique("row", keep="first", maintain_order=True)
     swarm = plots.chart_of(part, x=x("accuracy"), y=y, color=alt.value(palette.QUIET))
@@ -128,16 +120,8 @@ def _draw_capabilities(frame: pl.DataFrame, names: list[str]) -> ChartType:
     return alt.layer(swarm, top, words).properties(width=plots.WIDTH, height=alt.Step(22))
 
 
-def _answered(frame: pl.DataFrame, items: ReportItems) -> Counts:
-    return {"n": [items.answered(row) for row in frame.to_dicts()]}
-
-
-def _answered_by_tag(frame: pl.DataFrame, items: ReportItems) -> Counts:
-    return {"n": [items.answered(row, tags=((row["tag"], row["value"]),)) for row in frame.to_dicts()]}
-
-
 FIGURE = (
-    described("accuracy", _accuracy_numbers, _draw_accuracy, counts=_answered),
+    described("accuracy", _accuracy_numbers, _draw_accuracy),
     described("modality", _modality_numbers, _draw_modality),
-    described("capabilities", _capabilities_numbers, _draw_all_capabilities, counts=_answered_by_tag),
+    described("capabilities", _capabilities_numbers, _draw_all_capabilities),
 )

@@ -18,7 +18,7 @@ from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio.answers import GRADED
 from eyetest.studio.app import listing
 from eyetest.studio.app.items import show_story
-from eyetest.studio.app.listing import Address, Disclosure, ImageUrl, card, without_golds
+from eyetest.studio.app.listing import Address, Disclosure, ImageUrl, card
 from eyetest.studio.app.server import PACKAGE, Pixels, ServedImages, asset
 from eyetest.studio.collection import Collection
 
@@ -26,7 +26,6 @@ _CARDS, _STORIES = 120, 10  # in one file
 _SMALL_BYTES = 16 * 2**10  # an image of at most so many bytes is its own thumbnail
 _STEP = 1 / 300  # between the points of Student's quantile, in one over the degrees of freedom
 _ZERO = ord("0")  # the kinds of an answer are one character: this one plus its bits
-_MOST_VALUES = 200  # tags of so many values can be filtered by, also where they are too many or too few to be offered
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 )
@@ -46,8 +45,7 @@ def write_bundle(
         urls = _ImageFiles(collection, folder)
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
-        may = listing.EVERYTHING if golds else without_golds(collection)
-        may = msgspec.structs.replace(may, replies=may.replies and replies)
+        may = msgspec.structs.replace(listing.EVERYTHING if golds else listing.WITHOUT_GOLDS, replies=replies)
         (folder / _DATA).write_bytes(
             b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
         )
@@ -102,22 +100,22 @@ def _pieces(collection: Collection, kind: str, size: int, urls: _ImageFiles, may
 
 def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     items = collection.items
-    named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags} | {"benchmark"}
+    words: dict[str, Any] = {"benchmark": _coded(items.get_column("benchmark"))}
     if may.golds:
-        every = [name for name in items.columns if name.startswith(TAG)]
-        named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold"}
-    binned = {name: numbers.to_list() for name, numbers in collection.binned.items() if name in named}
-    words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named - binned.keys())}
-    if may.golds:
+        tags = (name for name in items.columns if name.startswith(TAG))
+        named = [name for name in ("gold", *tags) if name not in collection.binned]
+        words |= {name: _coded(items.get_column(name)) for name in named}
         words["finding"] = _coded(items.get_column("findings"))
+        items = items.with_columns(collection.doubts())
     verdicts = map(collection.verdicts, range(len(collection)))
+    binned = {name: tag.to_list() for name, tag in collection.binned.items() if may.golds}
     numbers = ("images", "options", *(listing.NUMBERS if may.golds else ()))
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
         "words": words,
-        "numbers": {name: collection.numbers(name).to_list() for name in numbers} | binned,
+        "numbers": {name: items.get_column(name).to_list() for name in numbers} | binned,
         "judged": [[(one.stage, one.verdict) for one in some] for some in verdicts] if may.golds else None,
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,
@@ -145,12 +143,11 @@ def _coded(column: pl.Series) -> dict[str, Any]:
 def _series(collection: Collection) -> Iterator[dict[str, Any]]:
     """By series its words, and for each item a character with the bits of its kinds, and its score."""
     answers = collection.answers
-    for number, (one, scores, kinds) in enumerate(zip(answers.series, answers.scores, answers.kinds, strict=True)):
+    for one, scores, kinds in zip(answers.series, answers.scores, answers.kinds, strict=True):
         yield {
             "model": one.model,
             "condition": one.condition,
             "words": sorted({*one.condition.split(), *one.protocol}),
-            "blind": number in answers.blind_series(one.model),
             "kinds": "".join(chr(_ZERO + kind) for kind in (kinds % GRADED).tolist()),
             "scores": [None if isnan(score) else score for score in scores.tolist()],
             "graded": np.flatnonzero(kinds & GRADED).tolist(),

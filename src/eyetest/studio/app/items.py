@@ -18,9 +18,8 @@ from eyetest.pages.item_links import write_query
 from eyetest.pages.page import plain, printable
 from eyetest.pages.serving import LOCAL, Front
 from eyetest.prompts import CannotApply
-from eyetest.records import BLIND_MODALITIES, Item, Prompt, letter, order_word
+from eyetest.records import BLIND_MODALITIES, Item, letter, order_word
 from eyetest.results.cases import ItemCase
-from eyetest.runs.folder import RECORDED
 from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, list_page, served_urls
 from eyetest.studio.app.server import PageCall, PageRoute, Refusal, ServedImages, Site, asset_page, html_page
 from eyetest.studio.collection import Collection, ItemStory
@@ -30,7 +29,6 @@ TABLE = "items.csv"
 _DOWNLOAD = {"content-disposition": f'attachment; filename="{TABLE}"'}
 ASSETS = ("app.css", "app.js", "icon.svg")
 _KEPT_A_DAY = "private, max-age=86400, immutable"
-_HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
 _LONGEST_REPLY = 12_000
 _SHORT_REPLY = 40
 _MOST_TAGS = 60
@@ -61,7 +59,7 @@ class Browsing:
             return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
         contents = list_page(self._collection, address, may)
         contents |= {"command": self._command, "query": write_query(address.query)}
-        contents["exports"] = [(TABLE, "A table (CSV)", f"{TABLE}{address.to()}")]
+        contents["exports"] = [(TABLE, "A table (CSV)", f"{TABLE}{address.to()}")] if may.golds else []
         return html_page("browse.html.j2", contents | (more or {}))
 
     def image(self, call: PageCall) -> Response:
@@ -75,13 +73,9 @@ class Browsing:
             raise Refusal(404, "no item has that image")
         return Response(pixels.data, media_type=f"image/{pixels.kind}", headers={"cache-control": _KEPT_A_DAY})
 
-    def export(self, call: PageCall, may: Disclosure = EVERYTHING) -> Response:
+    def export(self, call: PageCall) -> Response:
         """The items shown, as a table."""
-        query = Address.parse(call.request.url.query).query
-        may.refuse_revealing(query)
-        positions = self._collection.view(query).positions
-        items = self._collection.table[positions]
-        items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
+        items = self._collection.table[self._collection.view(Address.parse(call.request.url.query).query).positions]
         rows = (
             [" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows()
         )
@@ -126,7 +120,6 @@ def show_story(
     for case in story.cases if may.replies else ():
         cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
     asked = [name for name in conditions if any(how == name and (not only or who in only) for who, how in cells)]
-    with_prompts = may.replies and (golds or not story.item.history)
     shown = {
         "id": story.id,
         "conditions": asked,
@@ -135,7 +128,6 @@ def show_story(
             for name in only or sorted({model for model, _ in cells})
         ],
         "versus": bool(only),
-        "sent": _sent(story.cases, collection) if with_prompts else [],
         "verdicts": story.verdicts if may.verdicts else (),
         "replies": may.replies,
         "findings": [
@@ -233,29 +225,15 @@ def _ends(text: str) -> str:
     return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters …]\n{text[-half:]}"
 
 
-def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[tuple[str, Prompt | str]]:
-    """What models were sent under each condition, or why that is not known."""
-    sent: dict[tuple[str, Prompt | str], None] = {}
-    for case in cases:
-        prompt: Prompt | str = "Not recorded: the answer was brought in."
-        if isinstance(case.prompt, CannotApply):
-            prompt = f"This version would not ask it so: {case.prompt}"
-        elif case.response.finish != RECORDED:
-            prompt = case.prompt
-        sent.setdefault((_condition(case, collection), prompt))
-    return list(sent)
-
-
 def _facts(story: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
     row, facts = story.row, [("benchmark", story.row.benchmark)]
     if may.golds and may.replies:
         if row.blind_asked:
             facts += [("without the image", f"{row.blind_right} of {row.blind_asked} right")]
-        numbers = [("difficulty", row.difficulty, ".2f"), ("gain of modality", row.gain, "+.2f")]
-        numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", story.doubt, "+.1f")]
-        facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
+        facts += [("difficulty", f"{row.difficulty:.2f}")] if row.difficulty is not None else []
         facts += [("without an answer", counted(story.unanswered, "call"))] if story.unanswered else []
-    tags = {key: plain(value) for key, value in story.item.tags.items() if may.tags is None or key in may.tags}
-    facts += [(key, words) for key, words in list(tags.items())[:_MOST_TAGS] if words.strip()]
-    facts += [("description", story.item.description)] if story.item.description and may.golds else []
+    if may.golds:
+        tags = [(key, plain(value)) for key, value in story.item.tags.items()][:_MOST_TAGS]
+        facts += [(key, words) for key, words in tags if words.strip()]
+        facts += [("description", story.item.description)] if story.item.description else []
     return [*facts, ("variant of", story.item.group)] if story.item.group else facts

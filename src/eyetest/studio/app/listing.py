@@ -1,9 +1,7 @@
 """The list of items: which items an address selects, what may be shown, filters with counts, scores and cards."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice
 from math import ceil, inf
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -24,16 +22,13 @@ from eyetest.studio.collection import Collection, CollectionView, ItemRow
 COMPARE = "compare"  # a model; two of them are shown side by side
 _SEVERAL = ("tag.", "finding", "answer", "id", COMPARE)  # several values each; others are replaced
 _PLAIN_COLUMNS = ("id", "question", "benchmark", "images")
-_PLAIN_FILTERS = ("text", "tags", "benchmark", "ids", "options", "sort")  # these reveal no golds
+_PLAIN_FILTERS = ("text", "benchmark", "ids", "options", "sort")  # these reveal no golds
 PAGE_SIZE = 60
-_WORD = re.compile(r"\w+")
-_MOST_TESTED = 500
-_REVEALING = 0.25  # adjusted mutual information with golds; a tag that is hidden by mistake does little harm
 MOST_IDS = 5  # more ids are shown as one filter
 _LONGEST_QUESTION = 4_000
 _LONGEST_HREF = 2_000  # every link repeats the query, so a page about a longer one has few links
 _MOST_VALUES = 60
-_OPEN_FACETS, _OPEN_BANDS = 4, ("difficulty", "doubt")
+_OPEN_FACETS = 4
 BANDS: Mapping[str, Mapping[str, str]] = {
     "difficulty": {
         "0": "all models are right",
@@ -43,17 +38,10 @@ BANDS: Mapping[str, Mapping[str, str]] = {
         "0.75<..<1": "more than ¾ wrong",
         "1": "no model is right",
     },
-    "gain": {
-        "..<-0.01": "the image hurts",
-        "-0.01..0.01": "it changes nothing",
-        "0.01<..<0.5": "it helps less than half",
-        "0.5..": "it helps half and more",
-    },
-    "disagreement": {"0": "all models agree", "0<..<0.4": "some differ", "0.4..": "models are split"},
     "doubt": {"..<0": "little evidence against it", "0..<2": "some doubt", "2..": "votes as with a wrong gold"},
 }
 """Disjoint bins of numbers in the order of their values: bounds as in an address, and their names."""
-_BAND_NAMES = {"gain": "What the image gives", "doubt": "Doubt of the gold"}  # others have the name of their column
+_BAND_NAMES = {"difficulty": "Difficulty", "doubt": "Doubt of the gold"}
 NUMBERS = (*BANDS, "blind_right")
 
 
@@ -72,6 +60,10 @@ def served_urls(sha256: str) -> ImageUrl:
     return ImageUrl(f"image/{sha256}", f"thumbnail/{sha256}")
 
 
+def _query(parts: Iterable[tuple[str, str]]) -> Query:
+    return query_of([part for part in parts if part[0] != COMPARE])
+
+
 class Address(msgspec.Struct, frozen=True, dict=True):
     """The parts of a query in their given order, the models to compare, and the part that is on the screen."""
 
@@ -85,13 +77,13 @@ class Address(msgspec.Struct, frozen=True, dict=True):
         pairs = [pair for pair in pairs_of(text) if pair[1]]
         own = {key: value for key, value in pairs if key in ("item", "page")}
         parts = tuple(dict.fromkeys(pair for pair in pairs if pair[0] not in own))
-        query_of([part for part in parts if part[0] != COMPARE])
+        _query(parts)
         return cls(parts, own.get("item", ""), whole_number(own.get("page", "1"), "page"))
 
     @cached_property
     def query(self) -> Query:
         """The query of the address."""
-        return query_of([part for part in self.parts if part[0] != COMPARE])
+        return _query(self.parts)
 
     @property
     def compared(self) -> list[str]:
@@ -129,24 +121,21 @@ class Address(msgspec.Struct, frozen=True, dict=True):
 
 
 class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be shown (``tags``: None for all). Without golds, nothing is shown from which a gold follows."""
+    """What may be shown. Without golds, nothing is shown from which a gold follows, such as a tag."""
 
     golds: bool = True
-    tags: frozenset[str] | None = None
     replies: bool = True
     verdicts: bool = True
     findings: bool = True
 
     def may_sort(self, column: str) -> bool:
         """Whether an order by this column reveals nothing that is hidden."""
-        return self.golds or column in _PLAIN_COLUMNS or column in {TAG + tag for tag in self.tags or ()}
+        return self.golds or column in _PLAIN_COLUMNS
 
     def refuse_revealing(self, query: Query) -> None:
         """Refuse a query whose result would reveal what is hidden."""
         if self.golds:
             return
-        if revealing := {name for name, _ in query.tags} - (self.tags or frozenset()):
-            raise InputError(f"the tag {short(min(revealing))} may reveal golds, which are left out here")
         if Query(**{name: getattr(query, name) for name in _PLAIN_FILTERS}) != query:
             raise InputError(f"{short(write_query(query))} would reveal golds, which are left out here")
         if query.sort and not self.may_sort(query.sort.removeprefix("-")):
@@ -154,33 +143,7 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EVERYTHING = Disclosure()
-
-
-def without_golds(collection: Collection) -> Disclosure:
-    """Everything except golds and what reveals them: scores, verdicts, findings, and some tags."""
-    return Disclosure(golds=False, tags=frozenset(safe_tags(collection)), verdicts=False, findings=False)
-
-
-def safe_tags(collection: Collection) -> set[str]:
-    """Tags whose values repeat and tell little about the letter and the text of the gold."""
-    from sklearn.metrics import adjusted_mutual_info_score  # noqa: PLC0415 (slow to load)
-
-    safe = set(collection.tags)
-    for benchmark in collection.benchmarks.values():
-        items = list(islice(benchmark, 0, None, ceil(len(benchmark) / _MOST_TESTED) or 1))
-        for tag in collection.tags:
-            rows = [(words, item) for item in items if (words := _words(str(item.tags.get(tag, ""))))]
-            values = [words for words, _ in rows]
-            right = [[item.choices[at].text for at in item.gold] or item.references for _, item in rows]
-            golds = [str(item.gold) for _, item in rows], [_words(" ".join(texts)) for texts in right]
-            known = max(adjusted_mutual_info_score(some, values) for some in golds) if rows else 0
-            if 2 * len(set(values)) > len(values) or known > _REVEALING:
-                safe.discard(tag)
-    return safe
-
-
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+WITHOUT_GOLDS = Disclosure(golds=False, verdicts=False, findings=False)
 
 
 def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
@@ -244,14 +207,12 @@ def _facets(
 ) -> Iterator[dict[str, Any]]:
     """What items can be filtered by: a key, and values with their labels and numbers of items (None: not counted)."""
     judging = [("verdict", "Verdict"), ("stage", "Stage"), ("finding", "Finding"), ("gold", "Gold")]
-    named = judging if may.golds else []
-    named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
+    named = [*judging, *((TAG + tag, tag) for tag in collection.tags)] if may.golds else []
     named += [("benchmark", "Benchmark")]
     on = {key: {value for own, value in address.parts if own == key} for key, _ in address.parts}
 
     def beside(key: str) -> CollectionView:  # so that its other values show the count that choosing them gives
-        others = [part for part in address.without(key) if part[0] != COMPARE]
-        return collection.view(query_of(others)) if key in on else view
+        return collection.view(_query(address.without(key))) if key in on else view
 
     number, judged = 0, collection.judged_counts(address.query)
     for key, name in named:
@@ -260,20 +221,19 @@ def _facets(
             continue
         counts = judged[key] if key in judged else beside(key).counts.get(key, {})
         shown = sorted(everything[:_MOST_VALUES], key=lambda value: value not in on.get(key, ()))
-        is_binned = key in collection.binned
-        values = [(value, _in_words(value) if is_binned else value, counts.get(value, 0)) for value in shown]
+        bins = key in collection.binned
+        values = [(value, _in_words(value) if bins else value, counts.get(value, 0)) for value in shown]
         several = key in ("stage", "finding") or (key.startswith(TAG) and collection.items.schema[key].is_nested())
         more, is_open, number = len(everything) - len(shown), number < _OPEN_FACETS or key in on, number + 1
         yield {"key": key, "name": name, "values": values, "more": more, "open": is_open, "several": several}
     for key, bands in BANDS.items() if may.golds and collection.answers.series else ():
-        numbers = collection.numbers(key).to_numpy()[beside(key).positions] if collection.is_known(key) else None
+        numbers = collection.items.get_column(key).to_numpy()[beside(key).positions] if key != "doubt" else None
         counted: list[tuple[str, str, int | None]] = []
         for span, label in bands.items():
             low, high = getattr(query_of([(key, span)]), key)
             inside = None if numbers is None else (numbers >= low) & (numbers <= high)
             counted.append((span, label, None if inside is None else int(np.count_nonzero(inside))))
-        name, is_open = _BAND_NAMES.get(key, key.title()), key in _OPEN_BANDS or key in on
-        yield {"key": key, "name": name, "values": counted, "more": 0, "open": is_open, "several": False}
+        yield {"key": key, "name": _BAND_NAMES[key], "values": counted, "more": 0, "open": True, "several": False}
 
 
 def _in_words(span: str) -> str:

@@ -3,23 +3,23 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from itertools import islice
+from hashlib import sha256
+from math import ceil
 from secrets import token_urlsafe
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from msgspec import structs
+from msgspec import json, structs
 from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import DiskFull, Forbidden, InputError, minute, nearest, short
+from eyetest.errors import DiskFull, Forbidden, InputError, nearest, short
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import printable
 from eyetest.pages.serving import LOCAL, Front
 from eyetest.records import Decision, Item, letter, tag_word
 from eyetest.studio import forms
 from eyetest.studio.app.items import ASSETS, TABLE, Browsing, show_story
-from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
+from eyetest.studio.app.listing import EVERYTHING, WITHOUT_GOLDS
 from eyetest.studio.app.server import (
     CallLimits,
     PageCall,
@@ -27,14 +27,12 @@ from eyetest.studio.app.server import (
     Site,
     asset_page,
     html_page,
-    paged,
     refused_page,
     whole_number,
 )
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import DECIDES, Role, Task, standing
-from eyetest.studio.forms import EDIT, KINDS, LABEL, Shown, check_kind, check_labels, present, questions
-from eyetest.studio.overview import COEFFICIENTS, FACT, STATES, facts_of
+from eyetest.studio.forms import EDIT, KINDS, LABEL, Shown, present, questions
 from eyetest.studio.project import UNANSWERED, ReviewProject
 
 _ANYONE: tuple[Role, ...] = get_args(Role)
@@ -42,16 +40,11 @@ _LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
 _FILES = (*ASSETS, "review.js", "review.css")
 _YEAR = 365 * 86_400  # seconds, of cookies; sessions end earlier
-_MOST_VALUES = 30
-PAGE_SIZE = 40
-_KEYS = ("state", "round", "person", "decision", "reason")
 _LOADED: dict[str, Any] = {"scripts": ("app.js", "review.js"), "styles": ("app.css", "review.css")}
 _LOADED |= {"referrer": "same-origin"}  # so that a browser states the origin of a form
 _SHOWN = 50
-_SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
 Sent = Mapping[str, Sequence[str]]  # the fields of a form as a browser sends them
-_SENT = ("decision", "reason", "edits", "comment")
-_UNSOLVED = Disclosure(golds=False, tags=frozenset(), replies=False, verdicts=False, findings=False)
+_UNSOLVED = structs.replace(WITHOUT_GOLDS, replies=False)
 _MOST_TAGS, _LONGEST_TAG = 40, 400
 _LINE = 34  # characters in one line of an input
 
@@ -71,11 +64,9 @@ def make_review_app(
         PageRoute("GET", "/task", pages.task, DECIDES),
         PageRoute("POST", "/solve", pages.solve, DECIDES),
         PageRoute("POST", "/decide", pages.decide, DECIDES),
-        PageRoute("POST", "/undo", pages.undo, DECIDES),
         PageRoute("GET", "/overview", pages.overview, _ADMIN),
-        PageRoute("GET", "/decisions", pages.decided, _ADMIN),
         PageRoute("GET", "/items/", pages.items, _LOOKING),
-        PageRoute("GET", f"/items/{TABLE}", pages.item_export, _LOOKING),
+        PageRoute("GET", f"/items/{TABLE}", pages.browsing.export, _ADMIN),
     ]
     for root in ("/", "/items/"):
         routes += [PageRoute("GET", root + name, asset_page(name)) for name in _FILES]
@@ -105,59 +96,52 @@ class ReviewPages:
         if session.person.role == "reader":
             return self._page(call, "home", {"reads": True})
         decided = standing(self._project.decisions(session.person))[::-1]
-        shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
+        pages = max(1, ceil(len(decided) / _SHOWN))
+        page = min(whole_number(call.request.query_params.get("page") or "1", "page"), pages)
         (row,) = self._project.people.rows(session.person)
-        if not row.waiting and self._project.refill():
-            (row,) = self._project.people.rows(session.person)
-        rounds, state = self._project.plan.rounds, self._project.quota_state()
+        form = self._project.plan.form
         contents = {
             "reads": False,
-            "quota": state.line if state else "",
             "decided": row.decided,
             "waiting": row.waiting,
-            "rounds": [planned for planned in rounds if planned.form.about],
-            "solve": any(self._project.plan.form(one.number).solve for one in rounds),
-            "mine": shown,
-            "several": len(rounds) > 1,
+            "about": form.about,
+            "solve": form.solve,
+            "mine": decided[(page - 1) * _SHOWN : page * _SHOWN],
+            "page": page,
+            "pages": pages,
             "href": task_href,
         }
-        return self._page(call, "home", contents | pages)
+        return self._page(call, "home", contents)
 
     def next(self, call: PageCall) -> Response:
         """Claim the next item and redirect to it; home where none waits."""
         task = self._project.next_task(call.known.person)
-        return _go("./" if task is None else task_href(task.item, task.round))
+        return _go("./" if task is None else task_href(task.item))
 
     def task(self, call: PageCall) -> Response:
         """An item to decide about, or to solve first."""
-        params = call.request.query_params
-        return self._show(call, self._task(call, params.get("item", ""), params.get("round", "1")))
+        return self._show(call, self._task(call, call.request.query_params.get("item", "")))
 
     def solve(self, call: PageCall) -> Response:
         """Keep an answer; the first one stays."""
-        task = self._task(call, call.field("item"), call.field("round"))
+        task = self._task(call, call.field("item"))
         words = [word.strip() for word in call.sent.get("answer", ()) if word.strip()]
         if call.field("how") == "cannot":
             words = []
         elif not words:
             return self._show(call, task, problem="Choose an answer, or say that you cannot answer it.", status=400)
         self._project.solve(call.known.person, task, ", ".join(words))
-        return _go(task_href(task.item, task.round))
+        return _go(task_href(task.item))
 
     def decide(self, call: PageCall) -> Response:
         """Store a decision and continue; on an error the form is returned as it was sent."""
         person = call.known.person
-        task = self._task(call, call.field("item"), call.field("round"))
+        task = self._task(call, call.field("item"))
         if task.unsolved:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
-            sent = read_form(call.sent, task, self._collection.record(task.item))
-            details = {name: getattr(sent, name) for name in ("reason", "edits", "labels", "comment")}
-            kept = self._project.decide(person, task, sent.decision, nonce=call.field("nonce"), **details)
-            labels = check_labels(task.form, sent.decision, sent.labels)
-            sent = structs.replace(kept, **{name: getattr(sent, name) for name in _SENT}, labels=labels)
-            if sent != kept:  # after going back and changing a form that was sent
-                raise _SENT_BEFORE
+            decided = read_form(call.sent, task, self._collection.record(task.item))
+            self._project.decide(person, task, decided, _nonce_of(call))
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400
             again = ". What you typed is below; send it again when there is space on the disk."
@@ -167,16 +151,10 @@ class ReviewPages:
         with suppress(DiskFull):
             following = self._project.next_task(person)
         taken = urlencode({"taken": call.field("nonce")})
-        return _go(f"./?{taken}" if following is None else f"{task_href(following.item, following.round)}&{taken}")
+        return _go(f"./?{taken}" if following is None else f"{task_href(following.item)}&{taken}")
 
-    def undo(self, call: PageCall) -> Response:
-        """Withdraw one's last decision about an item, and show it again."""
-        task = self._task(call, call.field("item"), call.field("round"))
-        self._project.undo(call.known.person, task.item, task.round, call.field("nonce"))
-        return _go(task_href(task.item, task.round))
-
-    def _task(self, call: PageCall, item: str, number: str) -> Task:
-        return self._project.task(call.known.person, item, whole_number(number, "round"))
+    def _task(self, call: PageCall, item: str) -> Task:
+        return self._project.task(call.known.person, item)
 
     def _show(
         self, call: PageCall, task: Task, *, problem: str = "", sent: Sent | None = None, status: int = 200
@@ -194,12 +172,11 @@ class ReviewPages:
             "shown": shown,
             "mathml": mathml,
             "row": row,
-            "rounds": len(self._project.plan.rounds),
             "problem": problem,
             "form": None if task.unsolved else show_form(task, story.item, sent),
             "letters": [letter(at) for at in range(len(story.item.choices))],
             "golds": [letter(at) for at in story.item.gold],
-            "nonce": token_urlsafe(16) if sent is None or problem == str(_SENT_BEFORE) else call.field("nonce"),
+            "nonce": token_urlsafe(16) if sent is None else call.field("nonce"),
             "kept": sent is not None,
         }
         return self._page(call, "task", contents, status=status)
@@ -214,7 +191,7 @@ class ReviewPages:
         token, cookie = call.request.path_params["token"], call.request.cookies.get(self._site.cookie)
         self._site.count_failed_entry(call, 0)
         try:
-            session = self._project.people.enter(token, cookie, call.address)
+            session = self._project.people.enter(token, cookie)
         except Forbidden as error:
             self._site.count_failed_entry(call)
             return refused_page(str(error), 403, root=self._site.front.root, way="Go on", **_LOADED)
@@ -230,46 +207,19 @@ class ReviewPages:
         return html_page("left.html.j2", {"name": self._project.plan.name} | _LOADED)
 
     def overview(self, call: PageCall) -> Response:
-        """Progress and agreement; every number links to the items it counts."""
-        overview, folder = self._project.overview(), shlex.quote(str(self._project.folder))
-        most = {key: dict(islice(counts.items(), _MOST_VALUES)) for key, counts in overview.counts.items()}
+        """Progress, the agreement of reviewers, and the outcomes of items."""
         contents = {
-            "overview": overview,
-            "people": [one._asdict() | {"seen": minute(one.seen)} for one in self._project.people.rows()],
-            "counts": {"decision": {}, "reason": {}, "person": {}} | most,
+            "progress": self._project.progress(),
+            "agreement": self._project.agreement(),
+            "people": self._project.people.rows(),
+            "folder": shlex.quote(str(self._project.folder)),
         }
-        contents |= {"label": FACT, "href": _decided_href, "names": COEFFICIENTS, "folder": folder}
         return self._page(call, "overview", contents)
-
-    def decided(self, call: PageCall) -> Response:
-        """The items that a filter selects, with all decisions about them."""
-        asked = dict(call.request.query_params)
-        filters = {key: value for key, value in asked.items() if value and key != "page"}
-        for key in filters:
-            if key not in _KEYS and not key.startswith(FACT):
-                raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
-        in_state = [one for one in self._project.judged() if filters.get("state") in (None, one.state)]
-        wanted = {(key, value) for key, value in filters.items() if key != "state"}
-        rows = [one for one in in_state if not wanted or any(wanted <= {*facts_of(made)} for made in one.decisions)]
-        shown, contents = paged(rows, asked.get("page", ""), PAGE_SIZE)
-        contents |= {"number": len(rows), "filters": filters, "states": STATES, "href": _decided_href, "label": FACT}
-        contents["rows"] = [(judged, f"items/{Address(item=judged.item).href}") for judged in shown]
-        return self._page(call, "decisions", contents)
 
     def items(self, call: PageCall) -> Response:
         """The list and the items, with golds for admins only."""
-        return self.browsing.page(call, self._disclosure(call), {"review": "../", "referrer": "same-origin"})
-
-    def item_export(self, call: PageCall) -> Response:
-        """The items shown, as a table."""
-        return self.browsing.export(call, self._disclosure(call))
-
-    def _disclosure(self, call: PageCall) -> Disclosure:
-        return EVERYTHING if call.known.person.role == "admin" else self._without_golds
-
-    @cached_property
-    def _without_golds(self) -> Disclosure:
-        return without_golds(self._collection)
+        may = EVERYTHING if call.known.person.role == "admin" else WITHOUT_GOLDS
+        return self.browsing.page(call, may, {"review": "../", "referrer": "same-origin"})
 
 
 def _go(to: str) -> Response:
@@ -277,14 +227,15 @@ def _go(to: str) -> Response:
     return RedirectResponse(to, 303)
 
 
-def _decided_href(filters: Mapping[str, object]) -> str:
-    """The address of the items behind a number."""
-    return "decisions" + ("?" + urlencode(filters, errors="surrogatepass") if filters else "")
+def _nonce_of(call: PageCall) -> str:
+    """A form that is sent twice is one decision. Changed in between, after going back, it is another."""
+    sent = {name: value for name, value in call.sent.items() if name != "csrf"}
+    return sha256(json.encode(sent, order="sorted")).hexdigest() if call.field("nonce") else ""
 
 
-def task_href(item: str, number: int) -> str:
+def task_href(item: str) -> str:
     """The address of a task."""
-    return "task?" + urlencode({"item": item, "round": number}, errors="surrogatepass")
+    return "task?" + urlencode({"item": item}, errors="surrogatepass")
 
 
 def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any]:
@@ -324,7 +275,8 @@ def read_form(sent: Sent, task: Task, item: Item) -> Decision:
     words = {name: [value for value in values if value.strip()] for name, values in sent.items()}
     if not words.get("decision"):
         raise InputError("choose a decision: keep, drop, fix or unsure")
-    kind = check_kind(words["decision"][0])
+    if (kind := words["decision"][0]) not in KINDS:
+        raise InputError(f"decision: found {short(kind)}; {nearest(kind, KINDS)}")
     answers = {
         question.name: ", ".join(values) if question.name == "edit_answer" and item.choices else values
         for question in questions(task.form, len(item.choices))
@@ -343,4 +295,4 @@ def read_form(sent: Sent, task: Task, item: Item) -> Decision:
         raise InputError("say why it is to be dropped")
     if kind == "fix" and not (decision.edits or decision.comment):
         raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
-    return decision
+    return forms.check_decision(decision, task.form, item)

@@ -1,17 +1,14 @@
 """Which calls are accepted: host, size, limits, session, role, origin and token are checked before any page."""
 
-import re
 import socket
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
 from ipaddress import ip_address
-from math import ceil
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -48,7 +45,6 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _FORM = "application/x-www-form-urlencoded"
-_IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
 _MOST_FIELDS = 2_000
 _MOST_KEPT = 10_000  # callers that are counted at once
 
@@ -85,13 +81,6 @@ def whole_number(text: str, name: str) -> int:
     return int(text)
 
 
-def paged(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The rows of a page, or of the last where there are fewer, and its number and that of all pages."""
-    pages = max(1, ceil(len(rows) / size))
-    number = min(whole_number(page or "1", "page"), pages)
-    return rows[(number - 1) * size : number * size], {"page": number, "pages": pages}
-
-
 class Pixels(NamedTuple):
     """A file's bytes and its kind."""
 
@@ -123,12 +112,11 @@ def _reduced(data: bytes, side: int) -> Pixels:
 
 
 class CallLimits(NamedTuple):
-    """In a minute: calls per session or per address without one, failed entries and log lines per address."""
+    """In a minute: calls per session or per address without one, and failed entries per address."""
 
     session: int = 1_200
     address: int = 600
     failed_entries: int = 20
-    log_lines: int = 100
 
 
 class _CallCounter:
@@ -193,7 +181,7 @@ class PageRoute(NamedTuple):
 class Site:
     """All pages of a server. Each call is checked before it reaches one; a route that is not listed does not exist.
 
-    Without a ``project`` there are no sessions, limits of calls, forms and log.
+    Without a ``project`` there are no sessions, limits of calls and forms.
     """
 
     def __init__(self, front: Front, project: ReviewProject | None = None, limits: CallLimits | None = None) -> None:
@@ -223,13 +211,10 @@ class Site:
             scope["path"] = scope["path"][len(self.front.root) - 1 :]
         request = Request(scope, receive)
         response: Response | None = self._refusal(request)
-        if f"{scope['path']}/" == self.front.root:
-            response = response or RedirectResponse(self.front.root)
+        if response is None and f"{scope['path']}/" == self.front.root:
+            response = RedirectResponse(self.front.root)
         elif response is None:
             response = await run_in_threadpool(self._answer, request, await request.body())
-        elif self._project:
-            why = f"{response.status_code} {bytes(response.body).decode()}"
-            await run_in_threadpool(self._log, request, None, why)
         response.headers.update(self._headers)
         response.headers.setdefault("cache-control", "no-store")
         await response(scope, receive, send)
@@ -278,8 +263,7 @@ class Site:
         if self._project:
             try:
                 session = self._project.people.session(request.cookies.get(self.cookie))
-            except EyetestError as error:
-                self._log(request, None, f"503 {error}")
+            except EyetestError:
                 return PlainTextResponse("the database of this review cannot be read\n", 503)
         try:
             route, sent = self._admitted(request, session), _fields(body)
@@ -291,7 +275,6 @@ class Site:
             status = next((status for kind, status in known if isinstance(error, kind)), 500)
             around, why = {"root": self.front.root}, str(error)
             if self._project:
-                self._log(request, session, f"{status} {why}")
                 why = why.removeprefix(f"{self._project.database.path}: ")
                 around |= {"way": "Go on", "referrer": "same-origin"}
             return refused_page(why, status, **around)
@@ -317,18 +300,6 @@ class Site:
             raise Refusal(403, "your role may not open this page")
         request.scope["path_params"] = match.groupdict() if match else {}
         return route
-
-    def _log(self, request: Request, session: ReviewSession | None, why: str) -> None:
-        """Write one line; never a query, a body or the token in an address."""
-        address = PageCall(request, session, {}).address
-        lines = self._calls.count(("line", address))
-        if self._project is None or lines > self._limits.log_lines + 1:
-            return
-        line = f"{request.method} {_IN_A_LINK.sub('enter/…', request.url.path)}: {why}"
-        if lines > self._limits.log_lines:
-            line = "further refusals in this minute are not logged"
-        with suppress(EyetestError):
-            self._project.log("refused", session.person.name if session else "", address, line)
 
 
 def _fields(body: bytes) -> dict[str, list[str]]:

@@ -14,8 +14,7 @@ from eyetest.records import Decision, DecisionKind, Item, letter, tag_word
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 
 PLAIN = "plain"
-Answerable = Literal["keep", "drop", "fix", "unsure"]  # the decisions that have labels: all except ``undo``
-KINDS: tuple[Answerable, ...] = get_args(Answerable)
+KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 Editable = Literal["question", "options", "answer", "tags"]
 Shown = Literal["replies", "verdicts", "findings"]
 LONGEST_ANSWER, LONGEST_TEXT, LONGEST_EDITS, LONGEST_NAME = 4_000, 10_000, 200_000, 60
@@ -43,7 +42,7 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     values: tuple[_Words, ...] = ()
     required: bool = True  # whether a decision needs it; ``unsure`` does not
     tag: str = ""  # in a revision the answer becomes this tag of the item
-    when: tuple[Answerable, ...] = ()  # asked with these decisions only; with every one if empty
+    when: tuple[DecisionKind, ...] = ()  # asked with these decisions only; with every one if empty
 
     def __post_init__(self) -> None:
         if self.kind == "text" and self.values:
@@ -131,7 +130,7 @@ class Question(NamedTuple):
 def questions(form: Form, options: int) -> list[Question]:
     """The questions about an item with so many options, in order."""
     rows = [Question("solved", "What is the answer? Write it before you decide", "text")] if form.solve else []
-    rows.append(Question("decision", "What is to happen with this item?", "choice", (*KINDS, "undo"), required=True))
+    rows.append(Question("decision", "What is to happen with this item?", "choice", KINDS, required=True))
     if form.reasons:
         rows.append(Question("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
     rows.append(Question("reason_text", "Another reason", "text", when=("drop",)))
@@ -153,7 +152,7 @@ def present(item: Item) -> dict[str, str]:
 
 
 def read_answers(answers: Mapping[str, str | Sequence[str]], item: Item, form: Form) -> Decision:
-    """The decision that answers express, without round, author and time; refused where invalid, naming the field."""
+    """The decision that answers express, without author and time; refused where invalid, naming the field."""
     known = {question.name: question for question in questions(form, len(item.choices))}
     given: dict[str, Any] = {}
     unchanged = {name: printable(text).strip() for name, text in present(item).items()}
@@ -172,14 +171,15 @@ def read_answers(answers: Mapping[str, str | Sequence[str]], item: Item, form: F
     if "decision" not in given:
         raise InputError("decision: nothing is decided")
     kind: DecisionKind = given["decision"]
-    decision = Decision(item=item.id, round=1, reviewer="", time="", decision=kind, comment=given.get("comment", ""))
-    if kind == "undo":
-        return decision
     asked = {LABEL + field.name for field in form.asked(kind)}
     edits = {name.removeprefix(EDIT): text for name, text in given.items() if name.startswith(EDIT)}
     changes = {k.upper() if len(k) == 1 else k: _read_edit(k, text, item) for k, text in edits.items()}
-    return replace(
-        decision,
+    return Decision(
+        item=item.id,
+        reviewer="",
+        time="",
+        decision=kind,
+        comment=given.get("comment", ""),
         reason=": ".join(given[name] for name in ("reason", "reason_text") if name in given),
         solved=given.get("solved", ""),
         labels={name.removeprefix(LABEL): value for name, value in given.items() if name in asked},
@@ -228,29 +228,18 @@ def check_labels(form: Form, decision: str, labels: Mapping[str, Any]) -> dict[s
     return {name: kept[name] for name in fields if name in kept}
 
 
-def check_kind(word: object) -> Answerable:
-    """A decision by its word."""
-    kind = next((one for one in KINDS if one == word), None)
-    if kind is None:
-        raise InputError(f"decision: found {short(word)}; {nearest(str(word), KINDS)}")
-    return kind
-
-
-def check_decision(decision: Decision, form: Form, item: Item | None) -> Decision:
+def check_decision(decision: Decision, form: Form, item: Item) -> Decision:
     """A decision as stored, with its labels in order; refused where the form or the item does not allow it."""
     for name in ("reason", "comment", "solved"):
         short_enough(name, getattr(decision, name))
     if decision.edits and decision.decision != "fix":
         raise InputError(f"edits: only a fix changes an item, and this is {decision.decision}")
-    if decision.decision == "undo":
-        return decision
     short_enough("edits", str(decision.edits), LONGEST_EDITS)
     for key in decision.edits:
         if ("options" if len(key) == 1 else key) not in form.edits:
             problem = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
             raise InputError(f"{short(key)}: {problem} here")
-    if item is not None:
-        edited(item, decision.edits)
+    edited(item, decision.edits)
     return replace(decision, labels=check_labels(form, decision.decision, decision.labels))
 
 

@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
-from eyetest.studio.database import LogRow
-from eyetest.studio.decisions import ReviewPlan, Role, Round
+from eyetest.studio.decisions import ReviewPlan, Role
 from eyetest.studio.forms import Form, FormField
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import HOME
@@ -70,13 +69,8 @@ class Visitor:
         return self.hidden("item") if 'id="decide"' in self.page or 'id="solve"' in self.page else ""
 
     def decide(self, decision: str, **given: Any) -> Any:
-        form = {name: self.hidden(name) for name in ("item", "round", "nonce")}
+        form = {name: self.hidden(name) for name in ("item", "nonce")}
         return self.post("/decide", form | {"decision": decision} | given)
-
-
-def lines(project: ReviewProject) -> list[LogRow]:
-    """What was refused, the newest first."""
-    return [one for one in project.logged(1_000) if one.what == "refused"]
 
 
 MakeProject = Callable[..., ReviewProject]
@@ -88,9 +82,8 @@ def make_project(tmp_path: Path) -> Iterator[MakeProject]:
     made: list[ReviewProject] = []
 
     def make(ids: tuple[str, ...] = IDS, *, name: str = "zoo", form: Form = FORM, **plan: Any) -> ReviewProject:
-        rounds = plan.pop("rounds", (Round(number=1, form=form),))
         folder = tmp_path / f"review-{len(made)}"
-        made.append(ReviewProject.create(folder, ReviewPlan(name=name, rounds=rounds, **plan), ids))
+        made.append(ReviewProject.create(folder, ReviewPlan(name=name, form=form, **plan), ids))
         return made[-1]
 
     yield make

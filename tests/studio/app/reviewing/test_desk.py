@@ -5,9 +5,9 @@ from pathlib import Path
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import Decided, Round, with_people
+from eyetest.studio.decisions import Decided, with_people
 from eyetest.studio.forms import Form
-from tests.studio.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
+from tests.studio.app.reviewing.conftest import IDS, Enter, MakeProject
 from tests.studio.collection.test_opening import write_refinement
 
 
@@ -69,7 +69,6 @@ def test_what_is_refused_comes_back_as_it_was_typed(make_project: MakeProject, e
     for wrong, stated in (
         ({"decision": ""}, "choose a decision"),
         ({"decision": "kep"}, "did you mean"),
-        ({"decision": "undo"}, "decision: found"),
         ({"decision": "drop"}, "say why"),
         ({"decision": "fix", "label_image": "yes"}, "a fix changes something"),
         ({"decision": "fix", "label_image": "yes", "edit_question": "x"}, "choose at least one option"),
@@ -84,24 +83,19 @@ def test_sent_twice_it_counts_once(make_project: MakeProject, enter: Enter) -> N
     project = make_project()
     ann = enter(project, "Ann")
     ann.next()
-    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "unsure"}
+    form = {name: ann.hidden(name) for name in ("item", "nonce")} | {"decision": "unsure"}
     for _ in range(3):
         ann.post("/decide", form)
         assert ann.hidden("item") == "q1"
     assert len(project.decisions()) == 1
-    answer = ann.post("/decide", form | {"decision": "drop", "reason_text": "on second thoughts"})
-    assert (answer.status_code, "sent before" in answer.text) == (400, True)
-    assert "\non second thoughts</textarea>" in answer.text
-    assert ann.hidden("nonce") != form["nonce"]
-    ann.decide("drop", reason_text="on second thoughts")
-    assert [one.decision for one in project.decisions()] == ["unsure", "drop"]
-    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "keep"}
-    for label, status in (("yes", 200), ("yes", 200), ("no", 400)):
-        assert ann.post("/decide", form | {"label_image": label}).status_code == status
-    assert project.decisions()[-1].labels == {"image": "yes"}
+    changed = form | {"decision": "drop", "reason_text": "on second thoughts"}  # after going back
+    for _ in range(2):
+        assert ann.post("/decide", changed).status_code == 200
+    assert [(one.item, one.decision) for one in project.decisions()] == [("q0", "unsure"), ("q0", "drop")]
+    assert project.outcomes()["q0"].verdict == "drop"
 
 
-def test_a_later_round_does_not_see_what_people_said_before(
+def test_a_reviewer_does_not_see_what_people_said_before(
     make_project: MakeProject, enter: Enter, zoo: Path, tmp_path: Path
 ) -> None:
     given = Decided("drop", "the gold is B", 1, 1)
@@ -111,8 +105,7 @@ def test_a_later_round_does_not_see_what_people_said_before(
     ]
     refined = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *verdicts)
     judged = Collection([zoo / "run", refined])
-    rounds = (Round(number=1, reviewers=2, stage="first-review"),)
-    project = make_project(("q0",), rounds=rounds, together=False)
+    project = make_project(("q0",), reviewers=2, stage="first-review", form=Form())
     for name, role, kind in (("Ann", "reviewer", "keep"), ("Bob", "reviewer", "unsure"), ("Eve", "admin", "")):
         visitor = enter(project, name, role, collection=judged)
         visitor.next()
@@ -122,28 +115,23 @@ def test_a_later_round_does_not_see_what_people_said_before(
             visitor.decide(kind)
 
 
-def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProject, enter: Enter) -> None:
+def test_what_was_decided_can_be_decided_anew(make_project: MakeProject, enter: Enter) -> None:
     project = make_project()
     ann = enter(project, "Ann")
     ann.next()
     ann.decide("drop", reason_text="my own words")
     assert "my own words" in ann.get("/").text
-    ann.get("/task?item=q0&round=1")
-    assert "You decided" in ann.page
+    ann.get("/task?item=q0")
+    assert "Decide anew" in ann.page
     assert "\nmy own words</textarea>" in ann.page
-    ann.post("/undo", {"item": "q0", "round": "1", "nonce": "once"})
-    ann.post("/undo", {"item": "q0", "round": "1", "nonce": "once"})
-    assert [one.decision for one in project.decisions()] == ["drop", "undo"]
-    assert "my own words" not in ann.get("/").text
-    ann.get("/task?item=q0&round=1")
     ann.decide("unsure")
-    assert [one.decision for one in project.decisions()] == ["drop", "undo", "unsure"]
+    assert [one.decision for one in project.decisions()] == ["drop", "unsure"]
+    assert "my own words" not in ann.get("/").text
     assert project.outcomes()["q0"].n == 1
-    assert ann.post("/undo", {"item": "q3", "round": "1", "nonce": "two"}).status_code == 403
 
 
 def test_an_adjudicator_sees_what_others_decided(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project(("q0",), rounds=(Round(number=1, reviewers=2, form=FORM),))
+    project = make_project(("q0",), reviewers=2)
     ann, ben = enter(project, "Ann"), enter(project, "Ben")
     for one in (ann, ben):
         one.next()
@@ -151,7 +139,7 @@ def test_an_adjudicator_sees_what_others_decided(make_project: MakeProject, ente
         "fix",
         **{"edit_question": "What bird is it?", "edit_answer": "A", "label_image": "no", "comment": "better so"},
     )
-    assert "Ann" not in ben.get("/task?item=q0&round=1").text
+    assert "Ann" not in ben.get("/task?item=q0").text
     ben.decide("drop", reason_text="all wrong")
     eve = enter(project, "Eve", "admin")
     assert eve.next() == "q0"
@@ -179,7 +167,7 @@ def test_an_item_that_is_to_be_solved_reveals_nothing_before(make_project: MakeP
     for words in revealing:
         assert words not in ann.page, words
     assert "Red kite" in ann.page
-    sent = {"item": "q0", "round": "1"}
+    sent = {"item": "q0"}
     assert ann.post("/decide", sent | {"decision": "keep", "nonce": "n"}).status_code == 403
     assert ann.post("/decide", sent | {"decision": "", "nonce": "n"}).status_code == 403
     fixes = [{"decision": "fix", "nonce": "n", "label_image": "yes", "edit_answer": letter} for letter in "AB"]
@@ -194,7 +182,7 @@ def test_an_item_that_is_to_be_solved_reveals_nothing_before(make_project: MakeP
     assert "You answered B" in ann.page
     ann.decide("keep")
     assert [(one.decision, one.solved) for one in project.decisions()] == [("keep", "B")]
-    ann.post("/solve", {"item": "q1", "round": "1", "how": "cannot", "answer": ["A"]})
+    ann.post("/solve", {"item": "q1", "how": "cannot", "answer": ["A"]})
     assert "You could not answer it" in ann.page
 
 

@@ -1,7 +1,6 @@
-"""Who is let in, and what is refused and logged: links, cookies, forged forms, roles, other people's items."""
+"""Who is let in, and what is refused: links, cookies, forged forms, roles, other people's items."""
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import DiskFull
 from eyetest.pages.serving import server_of
-from eyetest.studio.app.listing import Disclosure
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.app.server import LONGEST_FORM, CallLimits
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import Round
 from eyetest.studio.forms import Form
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import HOME
-from tests.studio.app.reviewing.conftest import Enter, MakeProject, Visitor, lines
+from tests.studio.app.reviewing.conftest import Enter, MakeProject, Visitor
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -34,11 +30,6 @@ def stranger(project: ReviewProject, collection: Collection) -> Visitor:
     return Visitor(make_review_app(collection, project), project)
 
 
-def refusals(project: ReviewProject) -> list[str]:
-    """What the log says was refused, the newest first."""
-    return [one.detail for one in lines(project)]
-
-
 def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     stranger: Visitor, project: ReviewProject, collection: Collection
 ) -> None:
@@ -47,7 +38,6 @@ def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     assert not server_of(stranger.client.app).config.proxy_headers
     for _ in range(3):
         assert "Open the review" in stranger.get(f"/enter/{token}").text
-    assert project.people.rows()[0].seen is None
     cookies = stranger.enter(token).headers.get_list("set-cookie")
     (cookie,) = cookies
     assert {"httponly", "samesite=strict"} <= {part.strip().lower() for part in cookie.split(";")}
@@ -57,32 +47,28 @@ def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     answer = thief.enter(token)
     assert (answer.status_code, "in use in another browser" in answer.text) == (403, True)
     assert thief.get("/").status_code == 401
-    (stated,) = [one for one in lines(project) if "another browser" in one.detail]
-    assert (stated.person, stated.address) == ("Ann", "testclient")
     for path in (f"//enter/{token}", f"/Enter/{token}", f"/items/enter/{token}"):
         assert thief.client.get(f"{HOME}{path}").status_code in (401, 404)
-    assert token not in "".join(map(str, project.logged(100)))
     assert stranger.enter(token).status_code == 303
 
 
-def test_a_forged_link_is_refused_with_one_clear_page(stranger: Visitor, project: ReviewProject) -> None:
+def test_a_forged_link_is_refused_with_one_clear_page(stranger: Visitor) -> None:
     for token in ("", "x", "A" * 32, "..%2f..%2fpeople", "%00", "<script>", "A" * 5_000):
         answer = stranger.enter(token)
         assert answer.status_code in (403, 404)
         assert ("<main" in answer.text, "<script>" in answer.text) == (True, False)
-        assert refusals(project)
         assert stranger.get("/").status_code == 401
 
 
 def test_a_revoked_person_is_out_at_once(project: ReviewProject, enter: Enter) -> None:
     ann = enter(project, "Ann")
     assert ann.next() == "q0"
-    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"csrf": ann.csrf, "decision": "unsure"}
+    form = {name: ann.hidden(name) for name in ("item", "nonce")} | {"csrf": ann.csrf, "decision": "unsure"}
     token = project.people.invite("Ann")
     assert ann.get("/").status_code == 401
     ann.enter(token)
     project.people.revoke("Ann")
-    assert ann.get("/task?item=q0&round=1").status_code == 401
+    assert ann.get("/task?item=q0").status_code == 401
     assert ann.client.post("/decide", data=form).status_code == 401
     assert ann.enter(token).status_code == 403
     assert project.decisions() == []
@@ -106,7 +92,7 @@ def test_a_cookie_is_good_while_the_session_lasts_and_forged_ones_are_not(
 def test_a_form_needs_the_token_of_the_session_and_to_be_sent_from_here(project: ReviewProject, enter: Enter) -> None:
     ann, eve = enter(project, "Ann"), enter(project, "Eve")
     ann.next()
-    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "unsure"}
+    form = {name: ann.hidden(name) for name in ("item", "nonce")} | {"decision": "unsure"}
     for token in ({}, {"csrf": ""}, {"csrf": eve.csrf}, {"csrf": "é"}, {"csrf": ann.csrf[:-1]}):
         assert ann.client.post("/decide", data=form | token).status_code == 403, token
     own = form | {"csrf": ann.csrf}
@@ -116,8 +102,6 @@ def test_a_form_needs_the_token_of_the_session_and_to_be_sent_from_here(project:
     del ann.client.headers["origin"]
     assert ann.client.post("/decide", data=own).status_code == 403
     assert project.decisions() == []
-    assert len([stated for stated in refusals(project) if stated.startswith("POST /decide: 403")]) == 14
-    assert {one.person for one in lines(project) if "/decide" in one.detail} == {"Ann"}
     assert ann.client.post("/decide", data=own, headers={"sec-fetch-site": "same-origin"}).status_code == 303
 
 
@@ -146,10 +130,7 @@ def test_only_small_forms_are_read(
     project: ReviewProject, enter: Enter, headers: dict[str, str], body: bytes, status: int
 ) -> None:
     ann = enter(project, "Ann")
-    before = len(refusals(project))
     assert ann.client.post("/next", content=body, headers=headers).status_code == status
-    assert refusals(project)[0].startswith(f"POST /next: {status}")
-    assert len(refusals(project)) == before + 1
 
 
 def test_a_body_that_is_longer_than_it_says_is_cut_off(project: ReviewProject, enter: Enter) -> None:
@@ -165,11 +146,9 @@ def test_other_methods_and_names_are_refused(project: ReviewProject, enter: Ente
     ann = enter(project, "Ann")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         assert ann.client.request(method, "/").status_code == 405
-        assert refusals(project)[0].startswith(f"{method} /: 405")
     assert ann.get("/decide").status_code == 405
     assert ann.post("/task").status_code == 405
     assert ann.client.get("/", headers={"host": "evil.example"}).status_code == 421
-    assert refusals(project)[0].startswith("GET /: 421")
     assert ann.client.get("/").headers["referrer-policy"] == "same-origin"
 
 
@@ -184,14 +163,13 @@ def addresses(app: Any) -> list[tuple[str, str]]:
     ]
 
 
-def test_nothing_answers_without_a_session(stranger: Visitor, project: ReviewProject) -> None:
+def test_nothing_answers_without_a_session(stranger: Visitor) -> None:
     every = addresses(stranger.client.app)
     assert len(every) > 20
     for method, path in every:
         answer = stranger.client.request(method, path, data={"csrf": ""} if method == "POST" else None)
         assert answer.status_code in (401, 405), (method, path)
         assert "q0" not in answer.text
-    assert len(refusals(project)) == len(every)
 
 
 def test_a_missing_database_is_not_described_to_strangers(stranger: Visitor, project: ReviewProject) -> None:
@@ -199,51 +177,33 @@ def test_a_missing_database_is_not_described_to_strangers(stranger: Visitor, pro
     for path in ("/healthz", "/"):
         answer = stranger.get(path)
         assert (answer.status_code, answer.text) == (503, "the database of this review cannot be read\n")
-    assert str(project.database.path) in refusals(project)[0]
-
-
-def test_a_full_disk_at_entry_does_not_name_the_file(stranger: Visitor, project: ReviewProject) -> None:
-    (pages,) = project.database.rows("PRAGMA page_count")[0]
-    project.database._writer.execute(f"PRAGMA max_page_count = {pages}")
-    with suppress(DiskFull):
-        for _ in range(1_000):
-            project.log("", "", "", "")
-    answer = stranger.enter("guess")
-    assert (answer.status_code, "no space on the disk" in answer.text) == (507, True)
-    assert str(project.database.path) not in answer.text
-
-
-ADMIN = ("/overview", "/decisions")
 
 
 @pytest.mark.parametrize("role", ["reviewer", "reader"])
 def test_a_role_reaches_its_own_pages_and_no_others(project: ReviewProject, enter: Enter, role: Any) -> None:
     ann = enter(project, "Ann", role)
     token = ann.csrf
-    closed = [*ADMIN, *(("/next", "/task", "/solve", "/decide", "/undo") if role == "reader" else ("/items/",))]
-    closed += [] if role == "reader" else ["/items/items.csv"]
+    closed = ["/overview", "/items/items.csv"]
+    closed += ["/next", "/task", "/solve", "/decide"] if role == "reader" else ["/items/"]
     for path in closed:
         for method in ("GET", "POST"):
-            sent = {"csrf": token, "name": "Ann", "role": "admin", "query": "", "item": "q0", "round": "1"}
+            sent = {"csrf": token, "name": "Ann", "role": "admin", "query": "", "item": "q0"}
             answer = ann.client.request(method, path, data=sent if method == "POST" else None)
             assert answer.status_code in (403, 405), (method, path)
-    assert len([one for one in lines(project) if one.person == "Ann"]) == 2 * len(closed)
     assert [one.role for one in project.people.rows()] == [role]
 
 
 def test_items_of_others_stay_theirs(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project(rounds=(Round(number=1), Round(number=2)))
+    project = make_project()
     ann, ben = enter(project, "Ann"), enter(project, "Ben")
     assert (ann.next(), ben.next()) == ("q0", "q1")
-    wrong_rounds = (("q0", number) for number in ("2", "0", "-1", "9" * 40))
-    for item, number in (("q1", "1"), ("q3", "1"), ("q9", "1"), *wrong_rounds):
-        form = {"item": item, "round": number, "nonce": "n", "decision": "drop", "reason_text": "x"}
-        assert ann.get(f"/task?item={item}&round={number}").status_code in (400, 403), (item, number)
+    for item in ("q1", "q3", "q9", "", "-1", "9" * 40):
+        form = {"item": item, "nonce": "n", "decision": "drop", "reason_text": "x"}
+        assert ann.get(f"/task?item={item}").status_code in (400, 403), item
         assert "Which animal" not in ann.page
-        for path in ("/decide", "/solve", "/undo"):
-            assert ann.post(path, form).status_code in (400, 403), (path, item, number)
+        for path in ("/decide", "/solve"):
+            assert ann.post(path, form).status_code in (400, 403), (path, item)
     assert project.decisions() == []
-    assert any("GET /task: 403" in stated for stated in refusals(project))
 
 
 def test_no_file_is_reached_by_its_path(project: ReviewProject, enter: Enter) -> None:
@@ -260,57 +220,44 @@ def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, en
     ann.next()
     sha256 = Benchmark(zoo / "bench")["q0"].images[0].sha256
     assert ann.client.get(f"/image/{sha256}").status_code == 200
-    paths = ["/", "/task?item=q0&round=1", "/task?item=q0&round=1&item=q1", "/items/?item=q0", "/items/?gold=A"]
+    paths = ["/", "/task?item=q0", "/task?item=q0&item=q1", "/items/?item=q0", "/items/?gold=A"]
     paths += ["/items/items.csv", "/overview", "/image/q0"]
-    for path in (*paths, "/task?item=q0&round=1&solve=1"):
+    for path in (*paths, "/task?item=q0&solve=1"):
         page = ann.client.get(path).text
         assert not re.search(r'class="gold"|>gold<|tone-|"?gold"?,|Verdicts|name="edit_', page), path
 
 
 QUERIES = (
     *("answer=right:a@image", "answer=refused", "verdict=drop", "stage=one", "finding=x", "sort=difficulty"),
-    *("sort=-gold", "sort=blind_right", "sort=doubt", "sort=verdict"),
+    *("sort=-gold", "sort=blind_right", "sort=doubt", "sort=verdict", "tag.task=birds", "sort=tag.task"),
 )
 
 
 def test_a_reader_is_refused_what_would_reveal_a_gold(project: ReviewProject, enter: Enter) -> None:
     reader = enter(project, "Rita", "reader")
     for query in QUERIES:
-        for path in (f"/items/?{query}", f"/items/?{query}&item=q0", f"/items/items.csv?{query}"):
+        for path in (f"/items/?{query}", f"/items/?{query}&item=q0"):
             answer = reader.get(path)
             assert (answer.status_code, "golds, which are left out" in answer.text) == (400, True), path
-        assert refusals(project)[0].startswith("GET /items/items.csv: 400")
 
 
 def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: Enter) -> None:
     reader = enter(project, "Rita", "reader")
     assert "To the items" in reader.get("/").text
-    pages = [reader.get(path).text for path in ("/items/", "/items/?tag.task=birds&sort=-id", "/items/?item=q0")]
+    pages = [reader.get(path).text for path in ("/items/", "/items/?text=whale&sort=-id", "/items/?item=q0")]
     for page in pages:
-        assert not re.search(r'class="gold"|>gold<|tone-(right|wrong)|% right|difficulty|Accuracy', page)
-    assert re.findall(r'data-id="(q\d)"', pages[1]) == ["q1", "q0"]
+        assert not re.search(r'class="gold"|>gold<|tone-(right|wrong)|% right|difficulty|Accuracy|birds', page)
+    assert re.findall(r'data-id="(q\d)"', pages[1]) == [f"q{number}" for number in range(5, -1, -1)]
     assert "Red kite" in pages[2]
-    table = reader.get("/items/items.csv?tag.task=birds").text
-    assert table.splitlines()[0].split(",") == [
-        *("position", "id", "benchmark", "item", "question", "options", "image", "images", "tag.task")
-    ]
     assert reader.get("/items/?page=" + "9" * 5_000).status_code == 400
-
-
-def test_a_tag_with_the_name_of_a_column_opens_only_the_tag() -> None:
-    stated = Disclosure(golds=False, tags=frozenset({"difficulty"}))
-    assert (stated.may_sort("tag.difficulty"), stated.may_sort("difficulty")) == (True, False)
 
 
 def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter: Enter) -> None:
     project = make_project()
-    ann = enter(project, "Ann", limits=CallLimits(session=5, address=4, log_lines=3))
+    ann = enter(project, "Ann", limits=CallLimits(session=5, address=4))
     assert [ann.client.get("/").status_code for _ in range(7)] == [200] * 5 + [429] * 2
     other = Visitor(ann.client.app, project, "10.0.0.9")
     assert [other.client.get("/").status_code for _ in range(6)] == [401] * 4 + [429] * 2
-    stated = [one for one in lines(project) if one.address == "10.0.0.9"]
-    assert len(stated) == 4
-    assert "not logged" in stated[0].detail
 
 
 def test_after_many_wrong_links_an_address_has_to_wait(make_project: MakeProject, collection: Collection) -> None:
@@ -321,13 +268,12 @@ def test_after_many_wrong_links_an_address_has_to_wait(make_project: MakeProject
     token = project.people.invite("Ann")
     assert guesser.enter(token).status_code == 429
     assert other.enter(token).status_code == 303
-    assert any("POST /enter/…: 429" in stated for stated in refusals(project))
 
 
 def test_every_answer_of_a_review_forbids_scripts_from_elsewhere(project: ReviewProject, enter: Enter) -> None:
     boss = enter(project, "Boss", "admin")
     boss.next()
-    for path in ("/", "/task?item=q0&round=1", "/overview", "/items/", "/nowhere", "/review.js"):
+    for path in ("/", "/task?item=q0", "/overview", "/items/", "/nowhere", "/review.js"):
         headers = boss.client.get(path).headers
         assert headers["content-security-policy"].startswith(
             "default-src 'none'; script-src 'self'; style-src 'self'"

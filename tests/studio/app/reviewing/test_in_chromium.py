@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import Role, Round
+from eyetest.studio.decisions import Role
 from eyetest.studio.forms import Form, FormField
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import served
@@ -18,9 +18,8 @@ from tests.support.browser import Browser, BrowserWindow
 
 @pytest.fixture
 def project(make_project: MakeProject) -> ReviewProject:
-    """Three items to decide about, and afterwards three to solve."""
-    rounds = (Round(number=1, form=FORM), Round(number=2, form=Form(solve=True, fields=FORM.fields)))
-    return make_project(("q0", "q1", "q2"), rounds=rounds)
+    """Three items to decide about."""
+    return make_project(("q0", "q1", "q2"))
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def enter(
     return visitor
 
 
-def test_keys_alone_decide_and_solve(browser: Browser, address: str, project: ReviewProject) -> None:
+def test_keys_alone_decide(browser: Browser, address: str, project: ReviewProject) -> None:
     ann = enter(browser, address, project, "Ann")
     ann.press_to("n")
     ann.press("k")
@@ -62,7 +61,16 @@ def test_keys_alone_decide_and_solve(browser: Browser, address: str, project: Re
     assert [(one.item, one.decision, one.comment) for one in made] == [("q0", "keep", "kept"), ("q1", "unsure", "")]
     assert (made[0].labels, made[1].reason) == ({"image": "yes"}, "")
     assert [one for one in ann.errors if "400" not in one] == []
-    ben = enter(browser, address, project, "Ben")
+
+
+def test_keys_alone_solve(browser: Browser, collection: Collection, make_project: MakeProject) -> None:
+    project = make_project(("q0",), form=Form(solve=True, fields=FORM.fields))
+    with served(make_review_app(collection, project)) as address:
+        ben = enter(browser, address, project, "Ben")
+        solve(browser, address, project, ben)
+
+
+def solve(browser: Browser, address: str, project: ReviewProject, ben: BrowserWindow) -> None:
     ben.press_to("n")
     assert "What is the answer?" in ben.text
     check_accessible(browser, ben.evaluate("location.href"), visitor=ben)
@@ -101,7 +109,7 @@ def test_typed_text_outlives_a_reload_and_a_server_that_fails(
     ann.press_to("Control+Enter")
     assert [(one.edits, one.comment) for one in project.decisions()] == [({"A": "Black kite"}, "a long thought")]
     ann.goto(here)
-    assert "You decided" in ann.text
+    assert "Decide anew" in ann.text
     assert ann.evaluate("sessionStorage.getItem(draftKey)") is None
 
 
@@ -144,7 +152,7 @@ def test_the_pages_of_an_admin_are_accessible(
         boss = enter(browser, address, decided, "Eve", "admin")  # the disputed item is reserved for her
         boss.follow("#next")
         assert "What others decided" in boss.text
-        pages = ("overview", "decisions", "items/", "items/?item=q0", "", "nowhere")
+        pages = ("overview", "items/", "items/?item=q0", "", "nowhere")
         addresses = (boss.evaluate("location.href"), *(f"{address}/{page}" for page in pages))
         check_accessible(browser, *addresses, visitor=boss)
         assert [one for one in boss.requests if not one.startswith(address)] == []

@@ -70,40 +70,6 @@ function showChosen() {
   }
 }
 
-// Views by name, kept in this browser for each collection.
-const savedViews = byId("views") && `views ${byId("views").dataset.of}`;
-const readViews = () => { try { return JSON.parse(localStorage.getItem(savedViews)) || {}; } catch { return {}; } };
-
-function showViews() {
-  if (!savedViews) return;
-  const element = (tag, of) => Object.assign(document.createElement(tag), of);
-  byId("saved-views").replaceChildren(...Object.entries(readViews()).map(([name, query]) => {
-    const row = document.createElement("li");
-    const link = element("a", { href: (bundle ? "#" : "?") + query, textContent: name });
-    const button = (textContent, words, act) => {
-      const made = element("button", { type: "button", textContent, title: words });
-      made.setAttribute("aria-label", `${words} ${name}`);
-      made.addEventListener("click", (event) => { event.stopPropagation(); act(made); });
-      return made;
-    };
-    row.append(link, button("Copy link", "Copy the link to the view", (made) => copy(link.href, made)), button("×", "Forget the view", () => keepView(name, undefined)));
-    return row;
-  }));
-}
-
-function keepView(name, query) {
-  try { localStorage.setItem(savedViews, JSON.stringify({ ...readViews(), [name]: query })); } catch { /* private windows keep nothing */ }
-  showViews();
-}
-
-byId("save-view")?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  event.stopPropagation();
-  const parts = readParts().filter((part) => !isOwn(part));
-  keepView(event.target.elements.view.value.trim(), String(new URLSearchParams(parts)));
-  event.target.reset();
-});
-
 // Moving among cards.
 function pointAt(card) {
   if (!card) return;
@@ -265,26 +231,15 @@ document.addEventListener("click", (event) => {
     "choose-none": () => { chosen.clear(); memory.write("chosen", []); location.reload(); },
     "only-chosen": () => { location.href = writeParts([...chosen].map((id) => ["id", id])); },
     "choose-this": () => choose(document.querySelector(".whole").dataset.id),
-    "copy-link": () => copy(location.href, event.target),
   }[event.target.closest("[data-act]")?.dataset.act];
   act?.();
 });
-
-async function copy(text, button) {
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-  } catch {
-    window.prompt("The link to this view", text);
-  }
-}
 
 document.addEventListener("change", (event) => {
   if (event.target.matches(".pick input")) choose(event.target.closest(".card").dataset.id, event.target.checked);
   if (event.target.matches("#sorting select")) event.target.form.requestSubmit();
 });
 
-showViews();
 if (matchMedia("(max-width: 48rem)").matches) for (const part of all(".facets, .models")) part.open = false;
 if (isOpen()) openItem();
 else if (!bundle) {

@@ -56,10 +56,7 @@ function tests(parts) {
     } else if (key === "text") list.push(hasWords(values[0]));
     else if (key === "id") { const wanted = new Set(values); list.push((position) => wanted.has(ids[position])); }
     else if (key === "answer" && series.length) list.push(...values.map(answeredSo));
-    else if (key === "blind-right" && series.length) {
-      const some = series.filter((one) => one.blind && one.model === values[0]);
-      list.push((position) => some.some((one) => one.kinds[position] & BIT.right));
-    } else if (JUDGED.includes(key) && judged) list.push(judgedBy(...JUDGED.map((name) => grouped(parts, name)[0])));
+    else if (JUDGED.includes(key) && judged) list.push(judgedBy(...JUDGED.map((name) => grouped(parts, name)[0])));
     else if (!["sort", "page", "item", "compare"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
   }
   return list;

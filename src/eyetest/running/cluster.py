@@ -5,6 +5,7 @@ What a dead worker stored counts, and the rest of its shard is asked again.
 """
 
 import asyncio
+import atexit
 import logging
 import os
 from collections import deque
@@ -68,7 +69,9 @@ class Shard:
     abandoned: dict[str, str]
 
 
-_loaded: dict[str, tuple[asyncio.Runner, Plan]] = {}  # by order: what one shard loads serves the next in its process
+_loop = asyncio.Runner()  # one for all shards of a process: models keep what belongs to a loop
+atexit.register(_loop.close)
+_loaded: dict[str, Plan] = {}  # by order: what one shard loads serves the next in its process
 
 
 def ask_shard(order: Order, shard: Shard) -> Progress | str:
@@ -76,11 +79,9 @@ def ask_shard(order: Order, shard: Shard) -> Progress | str:
     try:
         with one_error():
             if order.key not in _loaded:
-                loop = asyncio.Runner()
                 _loaded.clear()
-                _loaded[order.key] = loop, loop.run(_load(order))
-            loop, plan = _loaded[order.key]
-            return loop.run(_ask(order, copy(plan), shard))
+                _loaded[order.key] = _loop.run(_load(order))
+            return _loop.run(_ask(order, copy(_loaded[order.key]), shard))
     except EyetestError as error:
         return str(error)
 

@@ -51,21 +51,19 @@ SCHEMA = pa.schema(
 )
 
 
-def to_table(items: Iterable[Item]) -> pa.Table:
+def to_table(items: Sequence[Item]) -> pa.Table:
     """Items as an Arrow table."""
-    rows = []
-    for item in items:
-        tags = msgspec.json.encode(item.tags).decode() if item.tags else None
-        rows.append({name: _plain(getattr(item, name)) for name in SCHEMA.names} | {"tags": tags})
-    return pa.Table.from_pylist(rows, SCHEMA)
+    columns = {name: [_plain(getattr(item, name)) for item in items] for name in SCHEMA.names if name != "tags"}
+    columns["tags"] = [msgspec.json.encode(item.tags).decode() if item.tags else None for item in items]
+    return pa.Table.from_pydict(columns, SCHEMA)
 
 
 def _plain(value: Any) -> Any:
     """A value as Arrow takes it: records with all their fields, unset ones as None."""
-    if isinstance(value, msgspec.Struct):
-        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, msgspec.Struct):
+        return tuple(map(_plain, msgspec.structs.astuple(value)))
     return None if value is msgspec.UNSET else value
 
 

@@ -6,7 +6,6 @@ is shown, and an image that no text names is shown before the question.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
@@ -208,7 +207,12 @@ def gold_text(item: Item) -> str:
 
 def problems(item: Item, where: str = "", *, gold_required: bool = True) -> Iterator[ItemError]:
     """Everything that keeps an item out of a benchmark; an audit finds what makes it a bad item."""
-    problem = partial(ItemError, f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}")
+
+    def problem(field: str, found: str, expected: str) -> ItemError:
+        return ItemError(
+            f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}", field, found, expected
+        )
+
     if not item.id.strip():
         yield problem("id", short(item.id), "a name that is not blank")
     if not (item.question.strip() or item.images):

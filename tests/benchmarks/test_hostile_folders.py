@@ -230,20 +230,17 @@ def test_claimed_sizes_are_not_believed() -> None:
         grey_url(2**20, 2**20)
 
 
-def test_items_of_another_benchmark_are_refused(tmp_path: Path, bench: Benchmark) -> None:
+def test_other_items_than_those_of_the_manifest_are_refused(tmp_path: Path, bench: Benchmark) -> None:
+    path = bench.path / "items.parquet"
+    write_parquet(pq.read_table(path).slice(0, 4), path)
+    with pytest.raises(InputError, match=r"holds other items than benchmark\.json describes"):
+        bench["q1"]
     with BenchmarkWriter(tmp_path / "other", Manifest(name="other")) as writer:
         for number in range(6):
             writer.add(Item(id=f"q{number}", question="Else?", references=("x",)))
-    shutil.copyfile(tmp_path / "other/items.parquet", bench.path / "items.parquet")
-    with pytest.raises(InputError, match="holds the items of another benchmark"):
+    shutil.copyfile(tmp_path / "other/items.parquet", path)
+    with pytest.raises(InputError, match=r"holds other items than benchmark\.json describes"):
         list(Benchmark(bench.path))
-
-
-def test_fewer_items_than_the_manifest_says_are_refused(bench: Benchmark) -> None:
-    path = bench.path / "items.parquet"
-    write_parquet(pq.read_table(path).slice(0, 4), path)
-    with pytest.raises(InputError, match=r"holds 4 items, benchmark\.json says 6"):
-        bench["q1"]
 
 
 def test_a_flipped_bit_in_the_items_is_found_wherever_it_is(bench: Benchmark) -> None:

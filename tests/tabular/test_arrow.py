@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.tabular.record_files import open_bounded, read_parquet
+from eyetest.tabular.record_files import bounded_batches, open_bounded, read_parquet
 
 IDS = [str(number) for number in range(3_000)]
 
@@ -105,8 +105,8 @@ def test_honest_files_come_through(tmp_path: Path, how: dict[str, Any]) -> None:
     table, path = honest(1_000), tmp_path / "a.parquet"
     pq.write_table(table, path, row_group_size=300, **how)
     with open_bounded(path) as file:
-        batches = list(file.batches(64))
-        some = list(file.batches(64, ["question", "id"]))
+        batches = list(bounded_batches(path, file, 64))
+        some = list(bounded_batches(path, file, 64, ["question", "id"]))
     assert max(batch.num_rows for batch in batches) <= 64
     assert [row for batch in batches for row in batch.to_pylist()] == table.to_pylist()
     assert [row for batch in some for row in batch.to_pylist()] == table.select(["question", "id"]).to_pylist()

@@ -51,15 +51,16 @@ SCHEMA = pa.schema(
 )
 
 
-def to_table(items: Sequence[Item]) -> pa.Table:
+def to_table(items: Iterable[Item]) -> pa.Table:
     """Items as an Arrow table."""
-    columns = {name: [_plain(getattr(item, name)) for item in items] for name in SCHEMA.names if name != "tags"}
-    columns["tags"] = [msgspec.json.encode(item.tags).decode() if item.tags else None for item in items]
+    rows = list(items)
+    columns = {name: [_plain(getattr(item, name)) for item in rows] for name in SCHEMA.names if name != "tags"}
+    columns["tags"] = [msgspec.json.encode(item.tags).decode() if item.tags else None for item in rows]
     return pa.Table.from_pydict(columns, SCHEMA)
 
 
 def _plain(value: Any) -> Any:
-    """A value as Arrow takes it: records with all their fields, unset ones as None."""
+    """A value as Arrow takes it: a record as a tuple, since its fields are in the schema's order; unset is None."""
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     if isinstance(value, msgspec.Struct):
@@ -255,23 +256,17 @@ class Benchmark:
             yield file
 
     def _sound(self) -> Path:
-        """The items' file, verified against its checksum and the manifest."""
+        """The items' file, verified against its checksum and the manifest: neither truncated nor exchanged."""
         path = inside(self.path / ITEMS, self.path)
         about = path.stat()
         identity = about.st_ino, about.st_size, about.st_mtime_ns
         if identity != self._checked:
-            self._refuse_others(pq.read_metadata(sound_file(path, self.path, SCHEMA)))
+            found = pq.read_metadata(sound_file(path, self.path, SCHEMA))
+            fingerprint = (found.metadata or {}).get(_FINGERPRINT, b"").decode("ascii", "replace")
+            if (found.num_rows, fingerprint) != (len(self), self.manifest.fingerprint):
+                raise InputError(f"{self.path / ITEMS} holds other items than {MANIFEST} describes")
             self._checked = identity
         return path
-
-    def _refuse_others(self, metadata: pq.FileMetaData) -> None:
-        """Refuse items that are not those of the manifest: truncated or exchanged."""
-        where, rows = self.path / ITEMS, metadata.num_rows
-        if rows != len(self):
-            raise InputError(f"{where} holds {rows:,} items, {MANIFEST} says {len(self):,}")
-        theirs = (metadata.metadata or {}).get(_FINGERPRINT)
-        if theirs is not None and theirs.decode("ascii", "replace") != self.manifest.fingerprint:
-            raise InputError(f"{where} holds the items of another benchmark than {MANIFEST}")
 
 
 def home_of(image: ImageRef) -> Benchmark | None:

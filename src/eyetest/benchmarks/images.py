@@ -47,7 +47,8 @@ class ImageStore:
 
     def path(self, image: ImageRef) -> Path:
         """The path of an image's file."""
-        _refuse_name(image)
+        if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
+            raise ImageError(f"{short(image.filename)} is not the name of a stored image")
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
@@ -74,9 +75,9 @@ class ImageStore:
         self._known[image.sha256] = image
 
     def read(self, image: ImageRef) -> bytes:
-        """The bytes of an image, unchanged; refused unless their hash is its name."""
+        """The bytes of an image, unchanged; refused unless their hash is its name, or where a link leads outside."""
         try:
-            file = self._opened(image)
+            file = open_regular(inside(self.path(image), self.root))
             with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
                 _refuse_size(os.fstat(file).st_size, image)
                 data = opened.readall()
@@ -100,10 +101,6 @@ class ImageStore:
         """Whether an image can be read."""
         return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
 
-    def _opened(self, image: ImageRef) -> int:
-        """A descriptor of an image's file. A link counts only if it stays inside."""
-        return open_regular(inside(self.path(image), self.root))
-
     def open(self, image: ImageRef) -> Pillow.Image:
         """The decoded image."""
         return decode(self.read(image))
@@ -120,11 +117,6 @@ class ImageStore:
     def size(self) -> int:
         """Bytes stored so far."""
         return sum(image.size for image in self._known.values())
-
-
-def _refuse_name(image: ImageRef) -> None:
-    if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
-        raise ImageError(f"{short(image.filename)} is not the name of a stored image")
 
 
 def _refuse_size(size: int, image: ImageRef) -> None:

@@ -19,12 +19,11 @@ __all__ = [
     "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage", "ImageFormat",
     "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
     "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text",
-    "image_numbers", "joined_words", "letter", "problems", "sorting_tags", "tag_word", "tag_words",
+    "image_numbers", "joined_words", "letter", "problems", "tag_word", "tag_words",
 ]  # fmt: skip
 
 FOLDER_VERSION = 4
 MAX_CHOICES = 26
-_MOST_VALUES = 60
 _LISTED = re.compile(r"""\[\s*(?:'[^']*'|"[^"]*")(?:\s*,\s*(?:'[^']*'|"[^"]*"))*\s*\]""")
 _LONGEST_LIST = 2_000  # characters of a text that is read as a list of values
 PLACEHOLDER = re.compile(r"<\|?(?:image|img)[ _-]?(\d{1,3})\|?>", re.IGNORECASE)
@@ -178,16 +177,6 @@ VALUES_BETWEEN = "\x1f"  # between the values of a list where a table has one te
 def joined_words(tags: Mapping[str, Any]) -> dict[str, str]:
     """Tags as a table has them: each value as a word, those of a list in one text; no objects."""
     return {tag: VALUES_BETWEEN.join(words) for tag, value in tags.items() if (words := tag_words(value))}
-
-
-def sorting_tags(items: Iterable[Item]) -> list[str]:
-    """Tags with few enough values for a table."""
-    values: dict[str, set[str]] = {}
-    for item in items:
-        for tag, value in item.tags.items():
-            if len(values.setdefault(tag, set())) <= _MOST_VALUES:
-                values[tag].update(tag_words(value))
-    return sorted(tag for tag, words in values.items() if 2 <= len(words) <= _MOST_VALUES)
 
 
 def image_numbers(text: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
@@ -35,26 +35,12 @@ _OBJECT = 64  # bytes of a Python value
 _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
-class BoundedParquet:
-    """A Parquet file of unknown origin, opened for reading by `open_bounded`; what it unfolds into is counted."""
-
-    def __init__(self, path: Path, file: pq.ParquetFile) -> None:
-        self.path, self.metadata, self.schema, self._file = path, file.metadata, file.schema_arrow, file
-
-    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, at most so many at once, and fewer where one may be all of its row group."""
-        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
-        largest = max((group.total_byte_size for group in groups), default=0)
-        rows = min(rows, max(_BATCH // max(largest, 1), 1))
-        return _validated(self.path, self._file.iter_batches(rows, columns=columns))
-
-
 @contextmanager
-def open_bounded(path: Path) -> Iterator[BoundedParquet]:
-    """Open a Parquet file after checking its metadata; it is not mapped into memory."""
+def open_bounded(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file of unknown origin after checking its metadata; it is not mapped into memory."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         _refuse_swollen(path, file.metadata)
-        yield BoundedParquet(path, file)
+        yield file
 
 
 def _refuse_swollen(path: Path, metadata: pq.FileMetaData) -> None:
@@ -95,7 +81,7 @@ def _read_under_limits(path: Path) -> int:
     pa.set_cpu_count(1)
     try:
         with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for _ in BoundedParquet(path, file).batches(_ROWS):
+            for _ in bounded_batches(path, file, _ROWS):
                 pass
     except InputError as error:
         print(error, file=sys.stderr)
@@ -103,10 +89,18 @@ def _read_under_limits(path: Path) -> int:
     return 0
 
 
-def _validated(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Check every offset and text, because Arrow trusts the file; count what it unfolds into."""
+def bounded_batches(
+    path: Path, file: pq.ParquetFile, rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows in order, at most so many at once, and fewer where one may be all of its row group.
+
+    Every offset and text is checked, because Arrow trusts the file; what it unfolds into is counted.
+    """
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    largest = max((group.total_byte_size for group in groups), default=0)
+    rows = min(rows, max(_BATCH // max(largest, 1), 1))
     size = 0
-    for batch in batches:
+    for batch in file.iter_batches(rows, columns=columns):
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 values.validate(full=True)
@@ -142,8 +136,8 @@ class ParquetTable(Table):
         schemas = []
         for file in files:
             with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
-                schemas.append(opened.schema)
-                names = tuple(opened.schema.names)  # which may not be UTF-8
+                schemas.append(opened.schema_arrow)
+                names = tuple(opened.schema_arrow.names)  # which may not be UTF-8
             if odd := sorted({*names} ^ {*schemas[0].names}):
                 raise InputError(f"{file.name} has other columns than {files[0].name} ({', '.join(odd[:5])})")
         names = schemas[0].names
@@ -162,7 +156,7 @@ class ParquetTable(Table):
 
     def _values(self, file: Path) -> Iterator[dict[str, Any]]:
         with one_line(file, "is damaged"), open_bounded(file) as opened:
-            for batch in opened.batches(self._at_once, self._wanted):
+            for batch in bounded_batches(file, opened, self._at_once, self._wanted):
                 names = batch.schema.names
                 columns = [self._column(file.name, name, batch.column(name)) for name in names]
                 for row in zip(*columns, strict=True):
@@ -245,9 +239,9 @@ def read_parquet(path: Path) -> pa.Table:
         if proven:
             with pq.ParquetFile(path) as file:
                 return file.read()
-        with open_bounded(path) as bounded:
-            batches = list(bounded.batches(_ROWS))
-            return pa.Table.from_batches(batches) if batches else bounded.schema.empty_table()
+        with open_bounded(path) as file:
+            batches = list(bounded_batches(path, file, _ROWS))
+            return pa.Table.from_batches(batches) if batches else file.schema_arrow.empty_table()
 
 
 def sound_file(path: Path, root: Path, fields: pa.Schema | None = None) -> Path:

@@ -330,13 +330,7 @@ def usual_columns(fields: Mapping[str, Sequence[str]], columns: Mapping[str, str
 
 def unknown_columns(names: Iterable[str], columns: Sequence[str]) -> list[str]:
     """What is wrong with each name that is no column."""
-    return [f'no column "{name}"; {_nearest_column(name, columns)}' for name in names if name not in columns]
-
-
-def _nearest_column(name: str, columns: Sequence[str]) -> str:
-    """The nearest column, or the first few where there are thousands."""
-    hint = nearest(name, columns)
-    return hint if hint.startswith("did you") else f"known: {listed_columns(columns)}"
+    return [f'no column "{name}"; {nearest(name, columns, 12)}' for name in names if name not in columns]
 
 
 def listed_columns(columns: Sequence[str]) -> str:

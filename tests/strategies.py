@@ -86,7 +86,3 @@ def write(to: Path, drawn: list[tuple[str, dict[str, Any], list[int]]]) -> Bench
             images = tuple(writer.images.put(image_file(number)) for number in numbers)
             writer.add(Item(id=name, images=images, **fields))
     return Benchmark(to)
-
-
-def content(benchmark: Benchmark) -> list[Item]:
-    return list(benchmark)

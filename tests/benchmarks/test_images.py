@@ -1,5 +1,6 @@
 import base64
 import io
+import os
 import struct
 import warnings
 import zlib
@@ -33,12 +34,8 @@ def test_every_format_is_taken_and_opened(tmp_path: Path, kind: str) -> None:
     store = ImageStore(tmp_path)
     image = store.put(saved(kind))
     assert (image.format, image.width, image.height) == (kind.lower(), 31, 17)
-    assert store.read(image) == saved_again(store, image.filename)
+    assert store.read(image) == (store.root / image.filename[:2] / image.filename).read_bytes()
     assert store.open(image).size == (31, 17)
-
-
-def saved_again(store: ImageStore, name: str) -> bytes:
-    return (store.root / name[:2] / name).read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
@@ -189,6 +186,7 @@ def test_a_link_that_stays_inside_is_followed(setting: Setting) -> None:
         ({"bytes": 5}, r"5 \(int\) where an image should be"),
         ({"path": ["red.png"]}, "path"),
         ("circle.png", "leaves"),
+        ("pipe.png", "not a file"),
         (b"%PDF-1.7", "which is no image"),
     ],
 )
@@ -197,6 +195,7 @@ def test_what_is_no_image_is_named(setting: Setting, value: Any, message: str) -
     (setting.root / "empty.png").write_bytes(b"")
     (setting.root / "cut.png").write_bytes(RED[:-30])
     (setting.root / "circle.png").symlink_to("circle.png")
+    os.mkfifo(setting.root / "pipe.png")
     with pytest.raises(ImageError, match=message):
         setting.loader.load(value)
 

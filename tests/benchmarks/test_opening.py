@@ -65,10 +65,6 @@ def test_an_export_is_overwritten_only_if_nothing_else_is_in_it(tmp_path: Path) 
         with pytest.raises(InputError, match=r"holds 'thesis\.tex', which eyetest did not write"):
             export_benchmark(benchmark, name, place, overwrite=True)
         assert (place / "thesis.tex").exists()
-
-
-def test_a_foreign_folder_is_never_overwritten(tmp_path: Path) -> None:
-    benchmark = draw_benchmark(tmp_path / "b", items=8)
     (tmp_path / "mine").mkdir()
     jsonl(tmp_path / "mine/items.jsonl", "1")
     with pytest.raises(InputError, match="eyetest did not write"):

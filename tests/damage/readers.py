@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark
+from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.benchmarks.opening import Import
 from eyetest.errors import DamagedWarning, EyetestError
-from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep, Score, columns
+from eyetest.records import Asked, Response, RunStep, Score, columns
 from eyetest.results.scores import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
 from eyetest.runs.stored import (
@@ -30,21 +30,10 @@ from eyetest.runs.stored import (
     stored_errors,
 )
 from eyetest.scoring import Scorer
-from tests.conftest import png
 from tests.mutations import mutated, peak_memory
+from tests.running.benches import make_bench
 
 ITEMS, PARTS, ROWS = 60, 3, 40
-
-
-def make_benchmark(path: Path, question: str = "Which") -> Benchmark:
-    with BenchmarkWriter(path, Manifest(name="b")) as writer:
-        for number in range(ITEMS):
-            images = (writer.images.put(png(size=(8 + number % 5, 8))),)
-            choices = tuple(Choice(f"option {place} of {number}", place == number % 4) for place in range(4))
-            tags = {"level": number, "kind": ["easy", "hard"][number % 2]}
-            asked = f"{question} {number}?"
-            writer.add(Item(id=f"q{number}", question=asked, images=images, choices=choices, tags=tags))
-    return Benchmark(path)
 
 
 def response(number: int) -> Response:
@@ -85,8 +74,8 @@ class Benchmarks(Subject):
     """A benchmark folder: what is read is what was written, or nothing is."""
 
     def make(self, folder: Path) -> None:
-        make_benchmark(folder / "b")
-        make_benchmark(folder / "another with as many items", "What is")
+        make_bench(folder / "b", ITEMS)
+        make_bench(folder / "another with as many items", ITEMS, golds=(1, 2))
 
     def files(self, folder: Path) -> list[Path]:
         images = sorted((folder / "b/images").rglob("*.png"))[:2]
@@ -107,7 +96,7 @@ class Imported(Subject):
         self.format, self.name = format_, name
 
     def make(self, folder: Path) -> None:
-        export_benchmark(make_benchmark(folder / "b"), self.format, folder / self.name)
+        export_benchmark(make_bench(folder / "b", ITEMS), self.format, folder / self.name)
 
     def files(self, folder: Path) -> list[Path]:
         return [folder / self.name / "items.jsonl" if self.format == "jsonl" else folder / self.name]
@@ -186,7 +175,7 @@ class Scores(Subject):
     """The scores of a run: as they were, or a line that says that they are damaged."""
 
     def make(self, folder: Path) -> None:
-        benchmark = make_benchmark(folder / "b")
+        benchmark = make_bench(folder / "b", ITEMS)
         make_run(folder / "r", sealed=True)
         score_run(Run(folder / "r"), benchmark, Scorer())
 

@@ -90,6 +90,9 @@ def test_quotes_rows_cells_and_lines_that_are_wrong_are_named(path: Path, monkey
     path.write_bytes(b"a,b\n1,2\n3\n")
     with pytest.raises(InputError, match=r"quiz\.csv row 2: 1 cells under 2 columns"):
         list(open_table(path))
+    path.write_bytes(b"question,question\nWho?,me\n")
+    with pytest.raises(InputError, match="several columns are called 'question'"):
+        list(open_table(path))
     with pytest.raises(InputError, match="more than 100,000 columns"):
         read(path, b",".join([b'""'] * (MAX_COLUMNS + 2)))
     monkeypatch.setattr(table, "MAX_CELL", 12)

@@ -88,26 +88,6 @@ def test_rows_of_nothing_are_no_items(tmp_path: Path) -> None:
     assert [item.id for item in imported(path)] == ["0", "1"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("question,answer\nWho?\n", "quiz.csv row 1: 1 cells under 2 columns"),
-        ('question,answer\n"Who "is" it?",me\n', "quiz.csv row 1: the quotes are wrong"),
-        ("question,question\nWho?,me\n", "several columns are called 'question'"),
-        ("frage,antwort\nWer?,ich\n", "no column for the question among frage, antwort"),
-        ("question,answer\n", "quiz.csv holds no items"),
-        ("question,A,B,answer\nWho?,a,b,C\n", "quiz.csv row 1: answer: found 'C'"),
-        ("question,answer,image\nWho?,me,../1.png\n", "quiz.csv row 1: image: found path '../1.png', which leaves"),
-    ],
-)
-def test_what_is_wrong_is_reported(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "quiz.csv").write_text(text)
-    with pytest.raises(InputError) as caught:
-        imported(tmp_path / "quiz.csv")
-    assert message in str(caught.value)
-    assert not (tmp_path / "b").exists()
-
-
 def test_a_packed_file_is_to_be_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "quiz.csv.gz"
     path.write_bytes(gzip.compress(b"question,answer\nWho?,me\n"))

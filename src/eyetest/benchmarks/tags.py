@@ -15,28 +15,31 @@ _TAKES = "[SOURCE:]TAG=OTHER[@FILE]"
 _MOST_NAMED = 5
 
 
-class TagMap(msgspec.Struct, frozen=True, kw_only=True):
+class TagMap:
     """A tag that is made of another: its value, or what a table has for that."""
 
-    tag: str
-    other: str
-    source: str = ""  # only for items of this source of a pool
-    table: dict[str, str] | None = None
-    file: str = ""  # of the table
-
-
-def parse_tag_maps(words: Iterable[str]) -> list[TagMap]:
-    """Read ``core=category``, ``mmstar:core=l2`` and ``discipline=subject@disciplines.yaml``."""
-    maps = []
-    for word in (part for text in words for part in text.split(",")):
+    def __init__(self, word: str) -> None:
         name, equals, value = (part.strip() for part in word.partition("="))
-        source, _, tag = name.rpartition(":")
-        other, _, file = value.partition("@")
-        if not (equals and tag and other):
+        self.source, _, self.tag = name.rpartition(":")  # only for items of this source of a pool
+        self.other, _, self.file = value.partition("@")
+        if not (equals and self.tag and self.other):
             raise InputError(f"{heading('map_tags')}: found {short(word)}, expected {_TAKES}, such as core=category")
-        table = read_table(Path(file)) if file else None
-        maps.append(TagMap(tag=tag, other=other, source=source, table=table, file=file))
-    return maps
+        self.table = read_table(Path(self.file)) if self.file else None
+        self.found = 0
+        self.unnamed: Counter[str] = Counter()
+
+    def add_to(self, tags: dict[str, Any]) -> None:
+        """Add the tag; one for which the table has no value stays as it is."""
+        self.found += 1
+        value = tags[self.other]
+        if self.table is None:
+            tags[self.tag] = value
+            return
+        words = tag_words(value)
+        self.unnamed.update(word for word in words if word not in self.table)
+        new = list(dict.fromkeys(self.table[word] for word in words if word in self.table))
+        if new:
+            tags[self.tag] = new if len(new) > 1 else new[0]
 
 
 def read_table(path: Path) -> dict[str, str]:
@@ -58,34 +61,21 @@ def read_table(path: Path) -> dict[str, str]:
 
 
 class TagMaps:
-    """Tag maps at work on the items of a source; counts what they could not map."""
+    """A user's ``core=category``, ``mmstar:core=l2``, ``discipline=subject@disciplines.yaml``, applied to items."""
 
-    def __init__(self, maps: Sequence[TagMap] = (), sources: Sequence[str] = ()) -> None:
-        for tag_map in maps:
+    def __init__(self, words: Iterable[str], sources: Sequence[str] = ()) -> None:
+        self._maps = [TagMap(word) for text in words for word in text.split(",")]
+        for tag_map in self._maps:
             if tag_map.source and tag_map.source not in sources:
                 near = nearest(tag_map.source, sources)
                 raise InputError(f"{heading('map_tags')}: no source {short(tag_map.source)}; {near}")
-        self.maps = maps
-        self._found: Counter[int] = Counter()
-        self._unnamed: dict[int, Counter[str]] = {}
 
     def apply(self, tags: Mapping[str, Any], source: str) -> dict[str, Any]:
-        """The tags with those that are made of others; a tag for which the table has no value stays as it is."""
+        """The tags of an item with those that are made of others."""
         made = dict(tags)
-        for number, tag_map in enumerate(self.maps):
-            if tag_map.source not in ("", source) or tag_map.other not in made:
-                continue
-            self._found[number] += 1
-            value = made[tag_map.other]
-            if tag_map.table is None:
-                made[tag_map.tag] = value
-                continue
-            words = tag_words(value)
-            new = list(dict.fromkeys(tag_map.table[word] for word in words if word in tag_map.table))
-            if new:
-                made[tag_map.tag] = new if len(new) > 1 else new[0]
-            if unnamed := [word for word in words if word not in tag_map.table]:
-                self._unnamed.setdefault(number, Counter()).update(unnamed)
+        for tag_map in self._maps:
+            if tag_map.source in ("", source) and tag_map.other in made:
+                tag_map.add_to(made)
         return made
 
     def tagged(self, item: Item, source: str = "") -> Item:
@@ -94,12 +84,13 @@ class TagMaps:
 
     def notes(self) -> list[str]:
         """Values that a table does not name; a tag that no item has is refused, as it is probably misspelt."""
-        for number, tag_map in enumerate(self.maps):
-            if not self._found[number]:
+        for tag_map in self._maps:
+            if not tag_map.found:
                 where = f" of {tag_map.source}" if tag_map.source else ""
                 raise InputError(f"{heading('map_tags')}: no item{where} has a tag {short(tag_map.other)}")
         return [
-            f"{counted(values.total(), 'item')} with a {self.maps[number].other} that {self.maps[number].file} "
-            f"does not name: {listed([word for word, _ in values.most_common()], _MOST_NAMED)}"
-            for number, values in self._unnamed.items()
+            f"{counted(made.unnamed.total(), 'item')} with a {made.other} that {made.file} does not name: "
+            f"{listed([word for word, _ in made.unnamed.most_common()], _MOST_NAMED)}"
+            for made in self._maps
+            if made.unnamed
         ]

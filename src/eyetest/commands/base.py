@@ -195,10 +195,10 @@ def pooling_of(
 
 def tag_maps(given: Pairs, sources: Sequence[str] = ()) -> "TagMaps | None":
     """The tags that are made of others, for all items or for those of one of these sources."""
-    from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
+    from eyetest.benchmarks.tags import TagMaps
 
     words = [f"{tag}={other}" for tag, other in given.items()] if isinstance(given, Mapping) else several(given)
-    return TagMaps(parse_tag_maps(words), sources) if words else None
+    return TagMaps(words, sources) if words else None
 
 
 def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":

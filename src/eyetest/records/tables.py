@@ -92,13 +92,9 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def written_down(self) -> "ModelEntry":
         """The entry without anything that could be a key, for files that are passed on."""
         key_env = plain_variable(self.key_env) or HIDDEN if self.key_env else None
-        sampling, facts = (
-            plain_settings(self.sampling),
-            {redact(name): redact(value) if isinstance(value, str) else value for name, value in self.facts.items()},
-        )
-        return msgspec.structs.replace(
-            self, spec=_plain_spec(self.spec), sampling=sampling, facts=facts, key_env=key_env
-        )
+        facts = {redact(name): redact(fact) if isinstance(fact, str) else fact for name, fact in self.facts.items()}
+        spec, sampling = _plain_spec(self.spec), plain_settings(self.sampling)
+        return msgspec.structs.replace(self, spec=spec, sampling=sampling, facts=facts, key_env=key_env)
 
 
 def _plain_spec(spec: str) -> str:

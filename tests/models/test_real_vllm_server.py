@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,25 @@ from eyetest.models.openai.vllm import VllmPrompt, VllmTree
 from eyetest.records import Condition, ModelEntry
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
-from tests.models.serving import ENVIRONMENT, VllmServer, python_with_vllm
+from tests.models.serving import ENVIRONMENT, VllmServer, make_weights, python_with_vllm
 
 TEMPLATES, ITEMS = 5, 8
 RUN = [sys.executable, "-c", "from eyetest.cli import main; main()", "run"]
 Key = tuple[str, str, int]
+
+
+@pytest.fixture(scope="module")
+def served_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights of a LLaVA that vLLM and transformers both load."""
+    return make_weights("served-llava", tmp_path_factory.mktemp("served") / "llava")
+
+
+@pytest.fixture(scope="module")
+def vllm_server(served_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+    server = VllmServer(served_llava, tmp_path_factory.mktemp("vllm") / "log.txt")
+    server.start()
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -33,25 +33,19 @@ def test_names_overlays_and_values(tmp_path: Path) -> None:
     assert [one.order for one in read_conditions("mine+cot", 0, project)] == [0, 1]
 
 
-def test_the_first_test_is_as_usual_and_all_axes_vary_together() -> None:
+def test_tests_vary_all_axes_or_one_from_the_usual_condition_by_a_seed() -> None:
     first, *others = ways(ALL)
     assert first == Condition()
     assert len(others) == 4
     assert all(one.template and one.order for one in others)
     assert [one.letters for one in (first, *others)] == ["upper", "lower", "digit", "upper", "lower"]
-
-
-def test_tests_follow_from_the_seed_and_more_of_them_begin_alike() -> None:
-    assert ways(ALL, 3) == ways(ALL, 3)
-    assert ways(ALL, 3) != ways(ALL, 4)
-    assert ways(f"{ALL}+tests=40", 3)[:5] == ways(ALL, 3)
-
-
-def test_one_source_at_a_time_shares_the_first_test() -> None:
-    alone = ways("perturb=instruction, perturb=order, perturb=letters")
-    assert alone[0] == Condition()
-    axes = ("template", "order", "letters")
-    changed = [[axis for axis in axes if getattr(one, axis) != getattr(alone[0], axis)] for one in alone[1:]]
+    assert ways(ALL, 3) == ways(ALL, 3) == ways(f"{ALL}+tests=40", 3)[:5] != ways(ALL, 4)
+    usual, *alone = ways("perturb=instruction, perturb=order, perturb=letters")
+    assert usual == Condition()
+    changed = [
+        [axis for axis in ("template", "order", "letters") if getattr(one, axis) != getattr(usual, axis)]
+        for one in alone
+    ]
     assert Counter(axis for (axis,) in changed) == {"template": 4, "order": 4, "letters": 2}
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 pytestmark = pytest.mark.journey
@@ -171,3 +173,18 @@ def test_bad_folders_are_told_in_a_line(checkpoints: Any, tmp_path: Path, monkey
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'eyetest\[transformers\]'"):
         loading.find_checkpoint(tmp_path)
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=9))
+def test_every_token_sees_its_own_sequence_and_nothing_else(tails: list[list[int]]) -> None:
+    sequences = [[7, 8, 9, *tail] for tail in tails]
+    packed = ways.pack(sequences)
+    at = np.arange(len(packed))
+    sees = (at[None] <= at[:, None]) & (at[:, None] < packed.ends[None])
+    for sequence, path in zip(sequences, packed.paths, strict=True):
+        assert packed.tokens[path].tolist() == sequence
+        assert packed.depths[path].tolist() == list(range(len(sequence)))
+        for place, node in enumerate(path):
+            assert np.flatnonzero(sees[node]).tolist() == path[: place + 1].tolist()
+    beginnings = {tuple(sequence[:end]) for sequence in sequences for end in range(1, len(sequence) + 1)}
+    assert len(packed) == len(beginnings)

@@ -54,10 +54,13 @@ def test_golden_values(name: str) -> None:
     assert found.items == pytest.approx(items, abs=1e-9)
 
 
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meteor_without_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without anything to score the program is not looked for; lines for it cannot be broken."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'eyetest\[meteor\]'"):
         corpus_metric("meteor").score_all(["a cat"], [["a cat"]])
+    assert corpus_metric("meteor").score_all(["a cat"], [[]]).overall is None
+    assert captions._line(["a|||b", "c\nd", "\x00", "||||||"]) == "ab c d"
 
 
 def test_golden_values_of_meteor() -> None:
@@ -79,12 +82,3 @@ def test_agreement_is_what_the_docstring_says(file: str, count: int, agreeing: i
     pairs = [json.loads(line) for line in (TREEBANK / file).read_text().splitlines()]
     same = [" ".join(caption_tokens(sentence)) == tokens for sentence, tokens in pairs]
     assert (len(same), sum(same)) == (count, agreeing)
-
-
-def test_without_anything_to_score_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captions, "_command", lambda: pytest.fail("started"))
-    assert corpus_metric("meteor").score_all(["a cat"], [[]]).overall is None
-
-
-def test_lines_cannot_be_broken() -> None:
-    assert captions._line(["a|||b", "c\nd", "\x00", "||||||"]) == "ab c d"

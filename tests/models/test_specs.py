@@ -7,8 +7,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
-from eyetest.models import parse_models, read_models
-from eyetest.models.scripted import parse_script
+from eyetest.models import Surroundings, make_models, parse_models, read_models
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress, Session
 from eyetest.runs import read_answers, read_responses
@@ -95,11 +94,15 @@ def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
         (["scirpted:"], 'did you mean "scripted"?'),
         (["m=scripted:", "m=scripted:right=1"], 'two models are called "m"; give them names: --model NAME='),
         ([":x"], 'no kind of model named ""'),
+        (["scripted:rihgt=1"], 'scripted: "rihgt=1" is no setting; did you mean "right"?'),
+        (["scripted:right=much"], "scripted: Expected `float`, got `str`"),
+        (["scripted:right=1.5"], "scripted: right is a probability from 0 to 1"),
+        (["scripted:fail=nan"], "scripted: fail is a probability"),
     ],
 )
 def test_words_that_are_none(words: list[str], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_models(words)
+        make_models(parse_models(words), Surroundings())
     assert message in str(caught.value)
 
 
@@ -126,24 +129,6 @@ def test_it_refuses_and_fails(bench: Benchmark, tmp_path: Path) -> None:
     outcomes = Counter((row.outcome, row.error, row.attempts) for row in read_responses(tmp_path / "dead"))
     assert outcomes.keys() == {("answered", "", 1), ("failed", "bad-request", 1)}
     assert 20 <= outcomes["failed", "bad-request", 1] <= 60
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("rihgt=1", 'scripted: "rihgt=1" is no setting; did you mean "right"?'),
-        ("right=much", "scripted: "),
-        ("right=1.5", "scripted: right is a probability from 0 to 1"),
-        ("fail=nan", "scripted: fail is a probability"),
-    ],
-)
-def test_scripts_that_are_none(words: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_script(words)
-    assert message in str(caught.value)
-
-
-# Replay.
 
 
 def test_a_run_can_be_replayed(bench: Benchmark, tmp_path: Path) -> None:

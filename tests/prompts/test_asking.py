@@ -89,9 +89,6 @@ def test_likelihood_weighs_the_choices_as_written() -> None:
     assert prompt.candidates == (" red", "green")
     assert not options_of(prompt.messages[-1].text)
     assert "words" in prompt.messages[-1].text
-    for axes in ({"order": 5}, {"letters": "digit"}, {"order": 1, "letters": "lower", "shots": "two"}):
-        plain = asked(item, method="likelihood", shots=axes.get("shots", "none"))
-        assert asked(item, method="likelihood", **axes) == plain
     assert len({said(item, method="likelihood", template=n) for n in range(len(templates("open", "direct")))}) >= 6
     assert asked(item).candidates == ()
 

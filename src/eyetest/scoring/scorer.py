@@ -16,9 +16,9 @@ from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, column
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 from eyetest.scoring.rules.cleaning import reply_proper
+from eyetest.text.numbers import READ
 
 _ANSWER_LINE = re.compile(r"^[\s*_#>]{0,12}answer[\s*_]{0,4}[:：][\s*_]{0,4}", re.IGNORECASE | re.MULTILINE)
-_READ = 20_000
 
 
 def answer_part(text: str, ask: Ask) -> str:
@@ -26,7 +26,7 @@ def answer_part(text: str, ask: Ask) -> str:
     text = reply_proper(text)
     if ask == "direct":
         return text
-    lines = list(_ANSWER_LINE.finditer(text, max(0, len(text) - _READ)))
+    lines = list(_ANSWER_LINE.finditer(text, max(0, len(text) - READ)))
     return text[lines[-1].end() :].strip().strip("*_ ") if lines else text
 
 

@@ -27,44 +27,36 @@ _ARITHMETIC: dict[object, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class _Values:
-    """Values of formulas at a point, with the current precision of mpmath."""
+def _value(mp: Any, tree: Tree, number: int) -> Any:
+    """The value of a formula at a point, with the current precision of mpmath."""
+    kind, *parts = tree
+    if kind == "constant":
+        return +{"pi": mp.pi, "e": mp.e, "infinity": mp.inf, "i": mp.mpc(0, 1)}[str(parts[0])]
+    if kind == "number":
+        result = mp.mpf(str(parts[0]))
+    elif kind == "symbol":
+        drawn = zlib.crc32(f"{number} {parts[0]}".encode()) / 2**31
+        result = mp.mpf(_SCALES[number] * (0.3 + drawn))
+    elif kind == "call":
+        result = getattr(mp, _CALLS[str(parts[0])])(_value(mp, parts[1], number))  # type: ignore[arg-type]
+    else:
+        result = _operation(mp, kind, [_value(mp, part, number) for part in parts])  # type: ignore[arg-type]
+    if result and mp.isfinite(result) and abs(int(mp.mag(result))) > MOST_BITS:
+        raise ArithmeticError
+    return result
 
-    def __init__(self, number: int) -> None:
-        import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
 
-        self.number = number
-        self.mp: Any = mpmath.mp
-
-    def value(self, tree: Tree) -> Any:
-        kind, *parts = tree
-        if kind == "constant":
-            named = {"pi": self.mp.pi, "e": self.mp.e, "infinity": self.mp.inf, "i": self.mp.mpc(0, 1)}
-            return +named[str(parts[0])]
-        if kind == "number":
-            result = self.mp.mpf(str(parts[0]))
-        elif kind == "symbol":
-            drawn = zlib.crc32(f"{self.number} {parts[0]}".encode()) / 2**31
-            result = self.mp.mpf(_SCALES[self.number] * (0.3 + drawn))
-        elif kind == "call":
-            result = getattr(self.mp, _CALLS[str(parts[0])])(self.value(parts[1]))  # type: ignore[arg-type]
-        else:
-            result = self.operation(kind, [self.value(part) for part in parts])  # type: ignore[arg-type]
-        if result and self.mp.isfinite(result) and abs(int(self.mp.mag(result))) > MOST_BITS:
+def _operation(mp: Any, kind: object, values: list[Any]) -> Any:
+    """An operation; a power that would have too many digits is refused before it is computed."""
+    if kind in _ARITHMETIC:
+        return _ARITHMETIC[kind](*values)
+    if kind == "pow":
+        base, exponent = values
+        size = abs(int(mp.mag(base))) + 1 if base and mp.isfinite(base) else 0
+        if abs(exponent) * size > MOST_BITS:
             raise ArithmeticError
-        return result
-
-    def operation(self, kind: object, values: list[Any]) -> Any:
-        """An operation; a power that would have too many digits is refused before it is computed."""
-        if kind in _ARITHMETIC:
-            return _ARITHMETIC[kind](*values)
-        if kind == "pow":
-            base, exponent = values
-            size = abs(int(self.mp.mag(base))) + 1 if base and self.mp.isfinite(base) else 0
-            if abs(exponent) * size > MOST_BITS:
-                raise ArithmeticError
-            return self.mp.power(base, exponent)
-        return {"factorial": self.mp.factorial, "binomial": self.mp.binomial}[str(kind)](*values)
+        return mp.power(base, exponent)
+    return {"factorial": mp.factorial, "binomial": mp.binomial}[str(kind)](*values)
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
@@ -87,7 +79,7 @@ def _value_at(tree: Tree, number: int = 0) -> Any:
 
     try:
         with mpmath.workdps(_DIGITS):
-            value = _Values(number).value(tree)
+            value = _value(mpmath.mp, tree, number)
     except _UNDECIDED:
         return None
     return None if mpmath.isnan(value) else value

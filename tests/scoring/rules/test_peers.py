@@ -37,11 +37,6 @@ def test_the_table_of_mistakes(text: str, vlmevalkit: str, lmms_eval: str, right
     assert told(text, "eyetest") == right
 
 
-def test_refusal_strings_of_vlmevalkit() -> None:
-    assert told("I can't process this file.", "vlmevalkit") == "refused"
-    assert told("Failed to obtain answer via API. A", "vlmevalkit") == GUESS
-
-
 @pytest.mark.parametrize(
     ("text", "place"), [("b) dog", 1), ("(C)", 2), ("Option D", 3), ("The answer is a", 0), ("It is B", None)]
 )
@@ -52,7 +47,9 @@ def test_mmstar_looks_at_four_places(text: str, place: int | None) -> None:
     assert not reading.would_guess
 
 
-def test_a_tie_between_letters_goes_to_the_last() -> None:
+def test_refusal_strings_and_ties_between_letters() -> None:
+    assert told("I can't process this file.", "vlmevalkit") == "refused"
+    assert told("Failed to obtain answer via API. A", "vlmevalkit") == GUESS
     assert told("(A) or maybe (B), certainly not (C)", "mmmu") == "C"
     assert told("(A)\nAnswer: B", "mmmu") == "B"
     assert told("(A)\nAnswer: B", "lmms-eval") == "A"

@@ -94,7 +94,7 @@ class OpenAIModel:
         """The exact body of the request."""
         settings = dict(request.settings)
         detail = settings.pop("detail", None)
-        messages = chat_messages(request.prompt.messages, self._data_url, detail)
+        messages = chat_messages(request.prompt.messages, self._images.data_url, detail)
         if request.prompt.prefill:
             messages.append(assistant(request.prompt.prefill))
             settings = CONTINUE | settings
@@ -120,7 +120,7 @@ class OpenAIModel:
     async def _choose(self) -> None:
         """Try the ways until one gives valid log-probabilities."""
         for kind in _WAYS:
-            way = kind(self._connection, self._data_url)
+            way = kind(self._connection, self._images.data_url)
             try:
                 weighed = await way.weigh(_TRIAL, self.settings)
             except CallError as error:
@@ -136,10 +136,6 @@ class OpenAIModel:
                 return
         self.likelihoods = False
         self.refusals = {"likelihood": _NO_WAY, "first-token": _NO_WAY}
-
-    def _data_url(self, part: Any) -> bytes:
-        url: bytes = self._images.data_url(part)
-        return url
 
 
 BACKEND = Backend("openai", "any OpenAI-compatible endpoint: openai:MODEL@URL", OpenAIModel)

@@ -23,6 +23,7 @@ from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.scoring.rules.options import word_set
 from eyetest.text import Level, holds_phrase, normalized, parse, same, words
 from eyetest.text.folding import LONGEST, without_article
+from eyetest.text.numbers import READ
 
 _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "nor", "without"}
 _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.?")
@@ -31,7 +32,6 @@ _LETTERS = ("",) * 26
 _YES_NO = ("yes", "no")
 # Letters that are words: ``A man is riding``, ``I think so``, but not ``A is nearest``
 _ARTICLE = re.compile(r"(?:^|(?<=[.!?] ))(?:A|I)(?= (?!is\b|was\b|has\b)[a-z])")
-_READ = 20_000
 
 
 def names(text: str, phrase: str) -> bool:
@@ -82,7 +82,7 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
         if matched and not announces_number(answer):  # numbers in a refusal (``the two people``) are no answer
             matched = RULE_SETS["eyetest"].read(Reply(answer, ())).kind != "refused"
         return float(matched or (bare and bool(matches_number(opening, reference, context))))
-    end = answer[-_READ:]
+    end = answer[-READ:]
     is_exact = exact(answer, reference, context) or (opening and exact(opening, reference, context))
     if is_exact or is_one_of_several(conclusion(end), reference):
         return float(bool(is_exact))
@@ -92,7 +92,7 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
             return 1.0
         if parse(reference).kind == "formula":
             return 0.0
-    return float(names(conclusion(end), reference[: _READ + 1]))
+    return float(names(conclusion(end), reference[: READ + 1]))
 
 
 def _commits(answer: str, letter: str) -> bool:
@@ -102,13 +102,13 @@ def _commits(answer: str, letter: str) -> bool:
         return chr(ord("A") + reading.index) == letter
     if reading.kind != "unparsed":
         return False
-    concluded = _ARTICLE.sub("", conclusion(answer[-_READ:]))
+    concluded = _ARTICLE.sub("", conclusion(answer[-READ:]))
     return re.search(rf"(?<![\w']){letter}(?![\w'])", concluded) is not None and names(concluded, letter)
 
 
 def _opening(answer: str) -> str:
     """The opening where explanations follow and no answer is announced: ``No. The bars differ.``"""
-    if len(answer) > _READ or stated(answer):
+    if len(answer) > READ or stated(answer):
         return ""
     first = first_sentence(answer).strip()
     return first if len(first) < len(answer.strip()) else ""

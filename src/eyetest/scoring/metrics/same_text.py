@@ -15,14 +15,6 @@ from eyetest.text.values import TOLERANCE
 ALIGNED = 32_768  # characters of a text that are aligned; longer texts are equal or differ wholly
 
 
-def edit_distance(first: str, other: str, most: int | None = None) -> int:
-    """Number of characters to insert, delete or replace; above ``most``, any number above it."""
-    longer = max(len(first), len(other))
-    if longer > ALIGNED:
-        return 0 if first == other else longer
-    return Levenshtein.distance(first, other, score_cutoff=most)
-
-
 def exact(answer: str, reference: str, _: Context) -> float:
     """1 for texts that differ only in case, white space, Unicode form (NFKC) and outer punctuation: ``. , ; : ! ?``,
     quotes and paired stars. Signs, brackets, units and inner points count.
@@ -33,19 +25,15 @@ def exact(answer: str, reference: str, _: Context) -> float:
 def edit_similarity(transcript: str, text: str) -> float:
     """1 − edit distance / longer length, on texts with single blanks; case counts. Two empty texts give 1."""
     first, other = spaced(transcript), spaced(text)
-    longer = max(len(first), len(other))
-    return 1 - edit_distance(first, other) / longer if longer else 1.0
+    if max(len(first), len(other)) > ALIGNED:
+        return float(first == other)
+    return Levenshtein.normalized_similarity(first, other)
 
 
 def anls(answer: str, reference: str, _: Context) -> float:
     """1 − edit distance / longer length, or 0 where half or more differs, on lower-case texts with single blanks."""
-    first, other = spaced(answer.lower()), spaced(reference.lower())
-    longer = max(len(first), len(other))
-    if not longer:
-        return 1.0
-    under_half = (longer - 1) // 2
-    distance = edit_distance(first, other, under_half)
-    return 1 - distance / longer if distance <= under_half else 0.0
+    similarity = edit_similarity(answer.lower(), reference.lower())
+    return similarity if similarity > 0.5 else 0.0
 
 
 def mathvista(answer: str, reference: str, context: Context) -> float:

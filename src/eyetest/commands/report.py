@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
-from eyetest.commands.audit import AuditResult, page_places, write_page
 from eyetest.commands.base import NOTEBOOK, new_path, observer, open_bench, path_of, place_of, several
 from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from eyetest.records import Verdict
 
     Reported = Any
-    """What a page can show: runs, refinements and benchmarks or their paths; an audit; results; lists of these."""
+    """What a page can show: runs, refinements and benchmarks or their paths; results; lists of these."""
 else:
     Reported = Path
 
@@ -87,14 +86,14 @@ def report(
 
         >>> et.report("run", page="report.html").page.name
         'report.html'
-        >>> et.report(et.audit("world/benchmark", probe=["malformed"]), page="audit.html").page.exists()
-        True
 
     """
     from eyetest.pages.item_links import NOWHERE, items_at
     from eyetest.pages.item_view import Album
     from eyetest.reports import report as drawing
     from eyetest.reports import report_page
+    from eyetest.results.scores import chosen_scorer
+    from eyetest.scoring import Scorer
     from eyetest.store import refuse_to_lose
 
     given = locals()
@@ -103,10 +102,6 @@ def report(
         raise InputError("name a run, a refinement or a benchmark to report")
     if issue:
         return _write_issue(things, file, given, overwrite=overwrite)
-    if isinstance(audit := things[0], AuditResult):
-        at = items_at(links, file, page_places(audit.benchmark.path, file))
-        write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
-        return ReportResult(file)
     folder = None if figures is None else new_path(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
@@ -121,7 +116,7 @@ def report(
         material = drawing.Material(results, gathering.settings(by, level, seed), sources.funnel)
         drawn = drawing.tell(material)
         step("drawing", 0.6)
-        scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
+        scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
         method = report_page.report_settings(material, None if sources.results else (scorer, cluster), benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(

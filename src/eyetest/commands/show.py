@@ -42,12 +42,11 @@ def show(
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
-    shows its progress; with an item, every answer to it and how it was scored. A review shows its progress. A
-    models.yaml lists its models. Names: recipes, conditions, prompts, or one recipe such as mmstar. To look at
-    many items, use eyetest open.
+    shows its progress; with an item, every answer to it and how it was scored. A review shows its progress.
+    Names: recipes, conditions, prompts, or one recipe such as mmstar. To look at many items, use eyetest open.
 
     Args:
-        what: A benchmark, run, review, models.yaml or recipe by its path; or a name.
+        what: A benchmark, run, review or recipe by its path; or a name.
         item: The id of an item.
         limit: Show this many items, or answers.
         condition: Show the prompt under this condition, such as no-image+cot or image+order=7.
@@ -76,7 +75,7 @@ def show(
     if is_answered:
         return StatusResult(Run(path)) if item is None else _answers(Run(path), item, split_words(model), limit)
     if item is None and (not path.exists() or path.suffix in (".yaml", ".yml")):
-        return _list(str(path)) if str(path) in _LISTS else _models(path) or _recipe(str(path))
+        return _list(str(path)) if str(path) in _LISTS else _recipe(str(path))
     if not path.exists():
         raise InputError(f"{path} does not exist")
     from eyetest.studio.project import is_review
@@ -109,19 +108,6 @@ def benchmark_facts(benchmark: "Benchmark") -> dict[str, str]:
         "folder": str(benchmark.path),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def lengths(benchmark: "Benchmark") -> dict[str, float]:
-    """Words a question, words an option or answer, and width and height of images, on average."""
-    counts: dict[str, list[int]] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    for item in benchmark:
-        counts.setdefault("words a question", []).append(len(item.question.split()))
-        texts = [choice.text for choice in item.choices] or item.references
-        counts.setdefault("words an option or answer", []).extend(len(text.split()) for text in texts)
-        sizes |= {image.sha256: (image.width, image.height) for image in item.images}
-    counts["image width"], counts["image height"] = ([size[at] for size in sizes.values()] for at in (0, 1))
-    return {of: round(sum(own) / len(own), 1) for of, own in counts.items() if own}
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,9 +159,8 @@ class BenchmarkResult(Result):
         return item_frame(islice(self.benchmark, self.limit)).select("id", "images", options, "gold", "question")
 
     def as_json(self) -> Any:
-        """The manifest, average lengths and sizes, and all items up to the limit."""
-        items = list(islice(self.benchmark, self.limit))
-        return {"manifest": self.benchmark.manifest, "on average": lengths(self.benchmark), "items": items}
+        """The manifest, and all items up to the limit."""
+        return {"manifest": self.benchmark.manifest, "items": list(islice(self.benchmark, self.limit))}
 
     def _repr_html_(self) -> str:
         return self.benchmark._repr_html_()
@@ -185,9 +170,7 @@ class BenchmarkResult(Result):
         for item in self.benchmark:
             tags.update(item.tags.keys())
         facts = Table.grid(padding=(0, 2))
-        means = ", ".join(f"{value:,g} {name}" for name, value in lengths(self.benchmark).items())
-        more = ("on average", means), ("tags", listed(tags, _TAGS))
-        for name, value in (*benchmark_facts(self.benchmark).items(), *more):
+        for name, value in (*benchmark_facts(self.benchmark).items(), ("tags", listed(tags, _TAGS))):
             facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
         items = [
             (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
@@ -380,18 +363,6 @@ def _list(name: str) -> ShowResult:
         for one, overlay in condition_names().items()
     }
     return ShowResult(name, ("name", "sets"), list(sets.items()))
-
-
-def _models(path: Path) -> ShowResult | None:
-    """The models of a file; None where it is a recipe, or no file."""
-    from eyetest.models.specs import read_models
-    from eyetest.store.handwritten import read_yaml
-
-    content = read_yaml(path) if path.is_file() else None
-    if not path.is_file() or (isinstance(content, dict) and "stages" in content):
-        return None
-    models = [(name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()]
-    return ShowResult("models", ("name", "spec", "key variable"), models)
 
 
 def _recipe(name: str) -> ShowResult:

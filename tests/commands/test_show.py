@@ -32,6 +32,15 @@ def test_an_item(tmp_path: Path, asked: tuple[str, ...]) -> None:
             assert " characters … " in " ".join(shown.split())
 
 
+def test_a_benchmark_has_its_lengths_and_sizes(tmp_path: Path) -> None:
+    rows = [{"question": "What is it?", "options": ["a cat", "dog"], "answer": "A", "image": "c.png"}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": "Why?", "answer": "so"}])))
+    (tmp_path / "c.png").write_bytes(png("red", (30, 20)))
+    found = json.loads(call("show", tmp_path / "b.jsonl", "--output", "json").fine())["on average"]
+    expected = {"words a question": 2.0, "words an option or answer": 1.3, "image width": 30, "image height": 20}
+    assert found == expected
+
+
 def test_many_parts(tmp_path: Path) -> None:
     row = {"id": "1", "question": "What?", "answer": [f"a{n}" for n in range(2_000)]}
     path = tmp_path / "b.jsonl"

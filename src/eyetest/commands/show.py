@@ -110,6 +110,19 @@ def benchmark_facts(benchmark: "Benchmark") -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
+def lengths(benchmark: "Benchmark") -> dict[str, float]:
+    """Words a question, words an option or answer, and width and height of images, on average."""
+    counts: dict[str, list[int]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for item in benchmark:
+        counts.setdefault("words a question", []).append(len(item.question.split()))
+        texts = [choice.text for choice in item.choices] or item.references
+        counts.setdefault("words an option or answer", []).extend(len(text.split()) for text in texts)
+        sizes |= {image.sha256: (image.width, image.height) for image in item.images}
+    counts["image width"], counts["image height"] = ([size[at] for size in sizes.values()] for at in (0, 1))
+    return {of: round(sum(own) / len(own), 1) for of, own in counts.items() if own}
+
+
 @dataclass(frozen=True, repr=False)
 class ShowResult(Result):
     """An item, a prompt, answers, a list or a recipe: a table, and what JSON, a terminal and a notebook show."""
@@ -159,8 +172,9 @@ class BenchmarkResult(Result):
         return item_frame(islice(self.benchmark, self.limit)).select("id", "images", options, "gold", "question")
 
     def as_json(self) -> Any:
-        """The manifest, and all items up to the limit."""
-        return {"manifest": self.benchmark.manifest, "items": list(islice(self.benchmark, self.limit))}
+        """The manifest, average lengths and sizes, and all items up to the limit."""
+        items = list(islice(self.benchmark, self.limit))
+        return {"manifest": self.benchmark.manifest, "on average": lengths(self.benchmark), "items": items}
 
     def _repr_html_(self) -> str:
         return self.benchmark._repr_html_()
@@ -170,7 +184,9 @@ class BenchmarkResult(Result):
         for item in self.benchmark:
             tags.update(item.tags.keys())
         facts = Table.grid(padding=(0, 2))
-        for name, value in (*benchmark_facts(self.benchmark).items(), ("tags", listed(tags, _TAGS))):
+        means = ", ".join(f"{value:,g} {name}" for name, value in lengths(self.benchmark).items())
+        more = ("on average", means), ("tags", listed(tags, _TAGS))
+        for name, value in (*benchmark_facts(self.benchmark).items(), *more):
             facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
         items = [
             (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))

@@ -15,7 +15,7 @@ from rich.text import Text
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
-from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
+from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
 if TYPE_CHECKING:
@@ -398,4 +398,4 @@ def _recipe(name: str) -> ShowResult:
     if tags := describe_tags(recipe):
         notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
     html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
-    return ShowResult("recipe", shown=recipe, text=unwrapped(safe(text, None).rstrip("\n")), html=html, notes=notes)
+    return ShowResult("recipe", shown=recipe, text=Lines(Text(safe(text, None).rstrip("\n"))), html=html, notes=notes)

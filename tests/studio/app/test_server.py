@@ -6,14 +6,12 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from PIL import Image as Pillow
@@ -23,14 +21,14 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.images import MAX_REDUCED, decode, inspect
 from eyetest.errors import ImageError, InputError
 from eyetest.pages import serving
-from eyetest.pages.serving import listen, server_of
+from eyetest.pages.serving import listen
 from eyetest.studio.app import server
 from eyetest.studio.app.items import make_app
 from eyetest.studio.app.listing import BANDS, Address, list_page
 from eyetest.studio.app.server import ServedImages
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Tags
-from tests.studio.app.conftest import HOME
+from tests.studio.app.conftest import HOME, served
 
 
 def cards(page: str) -> list[str]:
@@ -209,31 +207,19 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
 
 def test_a_port_that_is_taken_is_refused() -> None:
     first, _ = listen("127.0.0.1", 0)
+    assert first.proto == socket.IPPROTO_TCP, "otherwise small answers wait, as Nagle's algorithm has it"
     with first, pytest.raises(InputError, match="cannot listen"):
         listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(InputError, match="no name or address"):
         listen("no such host", 0)
 
 
-@contextmanager
-def running(collection: Collection) -> Iterator[tuple[str, int]]:
-    """Where the real server listens."""
-    taken, _ = listen("127.0.0.1", 0)
-    server = server_of(make_app(collection))
-    thread = Thread(target=server.run, kwargs={"sockets": [taken]})
-    thread.start()
-    try:
-        yield taken.getsockname()
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /app.js HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
 )
 def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -> None:
-    with running(collection) as at, ExitStack() as browsers:
+    with served(collection) as address, ExitStack() as browsers:
+        at = (urlsplit(address).hostname or "", urlsplit(address).port or 0)
         for _ in range(1_000):
             browsers.enter_context(socket.create_connection(at)).sendall(sent)
         connection = HTTPConnection(*at, timeout=30)
@@ -244,8 +230,10 @@ def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -
 
 def test_connections_that_never_call_are_closed(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_SECONDS_TO_CALL", 0.2)
-    with running(collection) as at, socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
-        assert idle.recv(1) == b""
+    with served(collection) as address:
+        at = (urlsplit(address).hostname or "", urlsplit(address).port or 0)
+        with socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
+            assert idle.recv(1) == b""
 
 
 @pytest.mark.parametrize("key", ["tag.task", "id"])
@@ -283,12 +271,6 @@ def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.
     Pillow.new("1", (10_000, 6_000)).save(large, "PNG")
     with pytest.raises(ImageError, match="pixels"):
         decode(large.getvalue(), 640, MAX_REDUCED)
-
-
-def test_small_answers_are_sent_at_once() -> None:
-    """The event loop spares a connection Nagle's wait only where its socket says that it speaks TCP."""
-    with listen("127.0.0.1", 0)[0] as taken:
-        assert taken.proto == socket.IPPROTO_TCP
 
 
 def test_addresses_are_written_as_they_are_read() -> None:

@@ -2,26 +2,17 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eyetest.errors import Forbidden, InputError
 from eyetest.studio.database import SESSION, VALID
-from eyetest.studio.project import ReviewProject
-from tests.studio.project.reviews import HandClock, begin, people, plan_of, say, take
+from tests.studio.project.reviews import begin, people, plan_of, say, take
 
 
-@pytest.fixture
-def review(tmp_path: Path) -> Iterator[tuple[ReviewProject, HandClock]]:
-    project, clock = begin(tmp_path, plan_of(1))
-    yield project, clock
-    project.close()
-
-
-def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_a_link_opens_in_one_browser(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     first = project.people.enter(token, None)
     assert (first.person.name, first.person.role) == ("ann", "reviewer")
@@ -47,8 +38,8 @@ def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Pa
     assert set(modes.values()) == {0o600}
 
 
-def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_invited_again_the_old_link_and_session_are_dead(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     entered = project.people.enter(token, None)
     newer = project.people.invite("ann", "admin")
@@ -59,8 +50,8 @@ def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewPro
     assert [row.name for row in project.people.rows()] == ["ann"]
 
 
-def test_a_session_and_a_link_end(review: tuple[ReviewProject, HandClock]) -> None:
-    project, clock = review
+def test_a_session_and_a_link_end(tmp_path: Path) -> None:
+    project, clock = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     clock.now += VALID
     cookie = project.people.enter(token, None).cookie
@@ -72,8 +63,8 @@ def test_a_session_and_a_link_end(review: tuple[ReviewProject, HandClock]) -> No
         assert (project.people.session(cookie) is not None) is is_open
 
 
-def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_who_is_revoked_is_out_and_what_they_held_is_free(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     entered = project.people.enter(token, None)
     ann = entered.person
@@ -98,8 +89,8 @@ def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewPr
     assert project.people.rows()[0].revoked is False
 
 
-def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_names_and_roles_that_make_no_sense(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     for name in ("", "  ", "x" * 61, "a\nb", "a\x00"):
         with pytest.raises(InputError, match="name: found"):
             project.people.invite(name)
@@ -110,8 +101,8 @@ def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClo
         project.people.revoke("Ann Sorensen")
 
 
-def test_no_secret_is_on_disk(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_no_secret_is_on_disk(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     entered = project.people.enter(token, None)
     stored = b"".join(path.read_bytes() for path in project.folder.iterdir())

@@ -2,7 +2,6 @@
 
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -19,6 +18,7 @@ from eyetest.pages.serving import listen
 from eyetest.studio.decisions import standing
 from eyetest.studio.project import ReviewProject
 from tests.support.browser import Browser, BrowserError, BrowserWindow
+from tests.support.command import MAIN
 from tests.support.drawn import draw_benchmark
 
 KINDS = ("keep", "drop", "fix", "unsure")
@@ -45,7 +45,7 @@ class Server:
             self.port = taken.getsockname()[1]
         self.home = f"http://127.0.0.1:{self.port}/"
         words = ("review", bench, "--to", folder, "--reviewers", "3", "--address", f"127.0.0.1:{self.port}")
-        self._command = [sys.executable, "-c", "from eyetest.cli import main; main()", *map(str, words)]
+        self._command = [*MAIN, *map(str, words)]
         self.start()
 
     def __enter__(self) -> Self:

@@ -137,7 +137,7 @@ class RaceResult(RunResult):
         return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return cards.card(type(self).__name__, cards.words_of(self.frame), self.notes, sentences=[self.verdict])
+        return cards.card(self.verdict, cards.words_of(self.frame), self.notes)
 
 
 def describe(

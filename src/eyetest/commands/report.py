@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eyetest.records import Verdict
 
     Reported = Any
-    """What a page can show: runs, refinements and benchmarks or their paths; results; lists of these."""
+    """What a page can show: runs, refinements and benchmarks or their paths, and lists of these."""
 else:
     Reported = Path
 
@@ -88,7 +88,7 @@ def report(
         'report.html'
 
     """
-    from eyetest.pages.item_links import NOWHERE, items_at
+    from eyetest.pages.item_links import items_at
     from eyetest.pages.item_view import Album
     from eyetest.reports import report as drawing
     from eyetest.reports import report_page
@@ -108,7 +108,7 @@ def report(
         drawing.refuse_to_lose_files(folder, overwrite=overwrite)
     scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
     sources = _Sources(things)
-    at = items_at(links, file, sources.places) if sources.results is None else NOWHERE
+    at = items_at(links, file, sources.places)
     with observer().steps("reading answers") as step:
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
@@ -117,7 +117,7 @@ def report(
         drawn = drawing.tell(material)
         step("drawing", 0.6)
         scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
-        method = report_page.report_settings(material, None if sources.results else (scorer, cluster), benchmarks)
+        method = report_page.report_settings(material, (scorer, cluster), benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",
@@ -196,13 +196,12 @@ class ReportResult(Written):
 
 
 class _Sources:
-    """What a report is made from: runs, benchmarks, a refinement, or results in place of runs."""
+    """What a report is made from: runs, benchmarks and a refinement."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         """Open each thing as what it is."""
         from eyetest.benchmarks import Benchmark, is_benchmark
         from eyetest.benchmarks.opening import is_readable, refuse_one_above
-        from eyetest.measures import Results
         from eyetest.recipes.loading import read_verdicts
         from eyetest.results.scores import chosen_scoring
         from eyetest.runs import Run, is_run
@@ -212,13 +211,9 @@ class _Sources:
         self.benchmarks: list[Benchmark] = []
         self.verdicts: list[Verdict] = []
         self.funnel: pl.DataFrame | None = None
-        self.results: Results | None = None
         self.left: Benchmark | None = None  # by a refinement
         self.places: list[Path] = []  # what has to be opened to see the items
         for thing in things:
-            if isinstance(thing, Results):
-                self.results = thing
-                continue
             path = path_of(getattr(thing, "path", thing), "paths", _REPORTED)
             self.places.append(path)
             if isinstance(thing, Benchmark):
@@ -262,8 +257,8 @@ class _Sources:
         from eyetest.reports.report import unanswered
         from eyetest.results.gather import items_table
 
-        if self.results is not None or self.runs:
-            return gather(self.results or self.runs, scoring, tell=lambda line: step(line, 0.05))
+        if self.runs:
+            return gather(self.runs, scoring, tell=lambda line: step(line, 0.05))
         tables = [items_table(benchmark.manifest.name, benchmark, scoring.cluster) for benchmark in self.benchmarks]
         found = unanswered(pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=ITEM_TYPES))
         return gather(found, Scoring(where=scoring.where))

@@ -46,6 +46,9 @@ def test_every_number_of_the_list_leads_to_as_many_items(client: TestClient) -> 
     promised = numbers(client.get("/?tag.task=beasts").text)
     narrower = [(href, number) for href, number in promised if href.count("tag.task=") == 1]
     assert len(narrower) > 16
+    chosen = client.get("/?tag.task=birds").text
+    assert re.search(r'data-value="birds" aria-current="true".*?count">2<', chosen)
+    assert re.search(r'data-value="beasts"><.*?count">4<', chosen), "what another value would add"
     for href, number in narrower:
         assert len(cards(client.get(f"/{href}").text)) == number, href
 
@@ -99,12 +102,6 @@ def test_a_verdict_is_shown_with_its_stage_and_reason(judged: Collection) -> Non
     assert re.search(r'<span class="badge drop">drop</span> <b>two</b><p dir="auto">so</p>', page)
 
 
-def test_a_facet_that_is_chosen_still_tells_what_its_other_values_would_add(client: TestClient) -> None:
-    page = client.get("/?tag.task=birds").text
-    assert re.search(r'data-value="birds" aria-current="true".*?count">2<', page)
-    assert re.search(r'data-value="beasts"><.*?count">4<', page)
-
-
 def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
     page = client.get("/?answer=right:a@image&item=q1").text
     assert "2 of 5" in page
@@ -115,9 +112,6 @@ def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
         r'data-condition="([\w-]+)">\s*<div class="reply short">\s*<p[^>]*><span class="tone-(\w+)"', page
     ) == [*(("image", "right"), ("no-image", "wrong")), *(("image", "wrong"), ("no-image", "right"))]
     assert "<mark>A</mark>" in page
-
-
-def test_the_words_that_decided_are_marked_and_odd_outcomes_named(client: TestClient) -> None:
     assert "tone-odd" in client.get("/?item=q2").text
     failed = client.get("/?item=q5").text
     assert '<span class="tone-none">failed</span>' in failed

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Settings
 from eyetest.measures.results import narrowed, read_where
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.records import Asked, Item, Manifest, Prompt, Response
+from eyetest.records import Asked, Item, Prompt, Response
 from eyetest.results.gather import results_of
 from eyetest.results.replies import RunReplies
 from eyetest.results.scores import read_scores
@@ -18,6 +18,7 @@ from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
+from tests.scoring.test_table import make_bench as write_bench
 from tests.scoring.test_table import make_run
 
 
@@ -135,11 +136,10 @@ def test_rows_come_page_by_page(collection: Collection) -> None:
 
 
 def test_numbers_in_tags_are_sorted_as_numbers_and_a_list_counts_once_for_each_value(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number, skills in enumerate((["count", "read"], "['read', 'count']", ["read"], None)):
-            tags = {"n": (10, 9, 100, 1)[number]} | ({"skills": skills} if skills else {})
-            writer.add(Item(id=f"q{number}", question="How many?", references=("1",), tags=tags))
-    collection = Collection([tmp_path / "b"])
+    skills = ({"skills": ["count", "read"]}, {"skills": "['read', 'count']"}, {"skills": ["read"]}, {})
+    tags = [own | {"n": n} for own, n in zip(skills, (10, 9, 100, 1), strict=True)]
+    items = [Item(id=f"q{n}", question="How many?", references=("1",), tags=own) for n, own in enumerate(tags)]
+    collection = Collection([write_bench(tmp_path / "b", items).path])
     assert shown(collection, "sort=tag.n") == "3 1 0 2"
     assert collection.everything.counts["tag.skills"] == {"read": 3, "count": 2}
     assert shown(collection, "tag.skills=count") == "0 1"
@@ -164,13 +164,13 @@ def test_a_story_has_everything_that_is_known(collection: Collection) -> None:
 
 def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_path: Path) -> None:
     """Captions are scored over all of them together."""
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for name, words in (("x", "a red kite over the sea"), ("y", "two green frogs on a leaf")):
-            writer.add(Item(id=name, question="Describe it.", references=(words,), tags={"metric": "cider"}))
+    texts = {"x": "a red kite over the sea", "y": "two green frogs on a leaf"}
+    items = [Item(id=n, question="What?", references=(text,), tags={"metric": "cider"}) for n, text in texts.items()]
+    bench = write_bench(tmp_path / "b", items)
     asked = [(Asked(item=name, model="m"), f"{n:032x}") for n, name in enumerate("xy")]
     replies = ("a red kite over the sea", "a ship")
     given = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
-    run = make_run(tmp_path / "r", asked, given, Benchmark(tmp_path / "b"))
+    run = make_run(tmp_path / "r", asked, given, bench)
     collection = Collection([run.path])
     stored = dict(read_scores(run).select("item", "score").iter_rows())
     assert stored["x"] > stored["y"]
@@ -181,10 +181,9 @@ def test_items_on_one_image_or_of_one_group_are_one_cluster(collection: Collecti
     clusters = collection.answers.clusters
     assert clusters[0] == clusters[1]
     assert len(set(clusters.tolist())) == 5
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for name, group in (("x", ""), ("y", "x"), ("z", "w"), ("v", "w"), ("u", "")):
-            writer.add(Item(id=name, question="How many?", references=("1",), group=group))
-    own = Collection([tmp_path / "b"]).answers.clusters.tolist()
+    groups = {"x": "", "y": "x", "z": "w", "v": "w", "u": ""}
+    items = [Item(id=name, question="How?", references=("1",), group=group) for name, group in groups.items()]
+    own = Collection([write_bench(tmp_path / "b", items).path]).answers.clusters.tolist()
     assert own[0] == own[1] != own[2] == own[3] != own[4]
 
 

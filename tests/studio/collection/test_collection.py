@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,8 +137,8 @@ def test_rows_come_page_by_page(collection: Collection) -> None:
 
 
 def test_numbers_in_tags_are_sorted_as_numbers_and_a_list_counts_once_for_each_value(tmp_path: Path) -> None:
-    skills = ({"skills": ["count", "read"]}, {"skills": "['read', 'count']"}, {"skills": ["read"]}, {})
-    tags = [own | {"n": n} for own, n in zip(skills, (10, 9, 100, 1), strict=True)]
+    tags: list[dict[str, Any]] = [{"n": 10, "skills": ["count", "read"]}, {"n": 9, "skills": "['read', 'count']"}]
+    tags += [{"n": 100, "skills": ["read"]}, {"n": 1}]
     items = [Item(id=f"q{n}", question="How many?", references=("1",), tags=own) for n, own in enumerate(tags)]
     collection = Collection([write_bench(tmp_path / "b", items).path])
     assert shown(collection, "sort=tag.n") == "3 1 0 2"

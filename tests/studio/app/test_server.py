@@ -136,8 +136,6 @@ def test_images_are_had_by_their_hash_alone(client: TestClient, zoo: Path) -> No
     assert client.get(f"/thumbnail/{image.sha256}").headers["content-type"] in ("image/png", "image/jpeg")
     for other in ("0" * 64, "..%2f..%2fetc%2fpasswd", quote(str(zoo / "bench" / "items.parquet"), safe="")):
         assert client.get(f"/image/{other}").status_code == 404
-    for path in ("/../../etc/passwd", "/static/../server.py", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fitems.csv"):
-        assert client.get(path).status_code == 404
 
 
 def test_what_is_shown_can_be_taken_along(client: TestClient) -> None:

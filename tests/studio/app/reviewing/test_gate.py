@@ -203,7 +203,7 @@ def test_items_of_others_stay_theirs(project: ReviewProject, ann: Visitor, enter
 def test_no_file_is_reached_by_its_path(project: ReviewProject, enter: Enter) -> None:
     boss = enter(project, "Boss", "admin")
     paths = ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/image/..%2f..%2freview.db", "/image/review.db"]
-    paths += ["/static/app.js", "/review.db", "/items/../review.db", "/items/..%2freview.db"]
+    paths += ["/static/app.js", "/review.db", "/items/../review.db", "/items/..%2freview.db", "/..%2fitems.csv"]
     for path in (*paths, "/templates/home.html.j2", "/thumbnail/%2fetc%2fpasswd"):
         answer = boss.client.get(path)
         assert (answer.status_code, b"SQLite" in answer.content) == (404, False), path

@@ -113,7 +113,7 @@ class CompareResult(Result):
         flips = {"flips": self.flips} if self._is_few else {}
         tables = {"ranking": self.ranking, "pairs": self.frame, **flips}
         rows = {name: table.to_dicts() for name, table in tables.items()}
-        return {"settings": {"level": self.settings.level, **self.settings.own}, **rows, "notes": list(self.notes)}
+        return {"settings": {"level": self.settings.level}, **rows, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
         found, parts = self.contest, list[RenderableType]()

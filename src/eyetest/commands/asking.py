@@ -29,11 +29,6 @@ from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
 from eyetest.scoring import is_hit, looks_refused
 
 
-def named_in(until: str) -> list[str]:
-    """The models that a goal names: ``A>B``."""
-    return [name.strip() for name in until.split(">")]
-
-
 def prepare(bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking) -> Session:
     """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
     refuse_unpriced(asking.limits, entries)

@@ -52,7 +52,7 @@ def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
         (("invite", "ann", "--on", "nothing"), "nothing does not exist"),
         (
             ("invite", "ann", "--on", "b", "--role", "judge"),
-            "--role: no role 'judge'; known: admin, reviewer",
+            "--role: no role 'judge'; known: admin, reader, reviewer",
         ),
         (("invite", "ann", "--on", "b", "--revoke"), "no reviewer is called 'ann'; no reviewer was invited yet"),
         (("nothing",), "nothing"),

@@ -20,7 +20,6 @@ from eyetest.records import BLIND_MODALITIES
 
 KEY = ("model", *PROTOCOL)  # what identifies a series
 SIGHTED = "image"
-_LEVEL = 0.95  # of intervals
 ASKED, GRADED = 1 << len(ANSWER_KINDS), 2 << len(ANSWER_KINDS)  # bits of any answer, of a score besides 0 and 1
 ANSWER_BITS: dict[str, int] = {kind: 1 << at for at, kind in enumerate(ANSWER_KINDS)} | {"asked": ASKED}
 ANSWER_BITS |= dict.fromkeys(("scored", "unscored"), ANSWER_BITS["right"] | ANSWER_BITS["wrong"])
@@ -76,7 +75,7 @@ class Answers:
         found = pl.col("position").is_in(pl.Series(having, dtype=pl.Int64).implode())
         return ~found if wanted.kind == "unscored" else found
 
-    def accuracy(self, positions: NDArray[np.int64]) -> list[ModelAccuracy]:
+    def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
         """Means with clustered intervals, as in the measure ``accuracy``, on some items."""
         if not self.series or not len(positions):
             nothing = dict.fromkeys(ANSWER_KINDS, 0)
@@ -92,7 +91,7 @@ class Answers:
         sums, sizes = (np.add.reduceat(values, starts, axis=1, dtype=float) for values in (scores, scored))
         binary = [not (row & GRADED).any() for row in kinds]
         means = ClusteredMeans.of(sums, sizes, binary)
-        low, high = bounds(means, _LEVEL)
+        low, high = bounds(means, level)
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = zip(means.total / means.n, low, high, means.n, strict=True)
         rows = []

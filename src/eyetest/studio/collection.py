@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import ceil, floor, inf, log10
 from pathlib import Path
+from sys import float_info
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, counted, listed, nearest, short
 from eyetest.measures.results import TAG
-from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query
+from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query, read_span
 from eyetest.records import ImageRef, Item, Verdict, columns
 from eyetest.results.cases import ItemCase
 from eyetest.results.gather import scores_if_known
@@ -27,7 +29,7 @@ from eyetest.runs.stored import one_line_if_damaged
 from eyetest.studio.answers import KEY, ModelAccuracy, answers_to
 from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 
-_MOST_VALUES = 60
+_MOST_VALUES, _BINS = 60, 10
 _VIEWS = 64
 _DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
 _STORIES = 200  # items whose answers are read at once
@@ -135,6 +137,7 @@ class Collection:
             id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item")
         self.items = items.select("position", id_.alias("id"), pl.exclude("position")).rechunk()
         self._doubt: pl.Series | None = None
+        self.binned: dict[str, pl.Series] = {}  # tags with many different numbers, which are counted in bins
         self.view = lru_cache(_VIEWS)(self._view)
         self._having = lru_cache(_VIEWS)(self._search)
 
@@ -162,6 +165,9 @@ class Collection:
             words = rows.get_column("value").unique()
             if facet in _FACETS or 2 <= len(words) <= _MOST_VALUES:
                 facets[facet] = rows, words[_as_numbers(words).arg_sort()].to_list()
+            elif len(words) > _MOST_VALUES and (bins := _bins(_as_numbers(rows.get_column("value")))) is not None:
+                facets[facet] = rows.with_columns(value=bins.cast(pl.String)), bins.unique().sort().to_list()
+                self.binned[facet] = _as_numbers(self.items.get_column(column))
         return facets
 
     @cached_property
@@ -210,6 +216,10 @@ class Collection:
             wanted[TAG + name] = tuple(value for tag, value in query.tags if tag == name)
         for column, values in wanted.items():
             nested, own = self.items.schema[column].is_nested(), pl.col(column)
+            if column in self.facets and column in self.binned:
+                spans = [read_span(column, value) for value in values]
+                yield pl.any_horizontal(pl.lit(self.binned[column]).is_between(*span) for span in spans)
+                continue
             yield own.list.set_intersection(list(values)).list.len() > 0 if nested else own.is_in(values)
         for column in ("gold", "benchmark"):
             if value := getattr(query, column):
@@ -409,3 +419,25 @@ def _as_numbers(words: pl.Series) -> pl.Series:
     """A column of words that are all numbers as numbers; any other as it is."""
     numbers = words.cast(pl.Float64, strict=False) if words.dtype == pl.String else words
     return numbers if numbers.null_count() == words.null_count() else words
+
+
+def _bins(numbers: pl.Series) -> pl.Series | None:
+    """The bin of each number (``0..<10``: round bounds, disjoint, the last with its end), in order; None where some
+    word is no number, or they are too close together or too far apart.
+    """
+    if not numbers.dtype.is_float() or not numbers.is_finite().all():
+        return None
+    least, most = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+    width = (most - least) / _BINS
+    if not float_info.min <= width < inf:
+        return None
+    unit = 10.0 ** floor(log10(width))
+    step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= width)
+    first = floor(least / step)
+    bounds = [f"{at * step:.12g}" for at in range(first, max(first + 1, ceil(most / step)) + 1)]
+    if len(set(bounds)) < len(bounds):
+        return None
+    between = ["..<"] * (len(bounds) - 2) + [".."]
+    labels = [f"{low}{to}{high}" for low, to, high in zip(bounds, between, bounds[1:], strict=False)]
+    bins = np.searchsorted([float(bound) for bound in bounds[1:-1]], numbers.to_numpy(), side="right")
+    return pl.Series("value", [labels[at] for at in bins], pl.Enum(labels))

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, get_args
 
-from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, nearest, short
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, nearest, param, short
 from eyetest.studio.decisions import Person, ReviewSession, Role
 from eyetest.studio.forms import checked_name
 
@@ -56,7 +56,7 @@ VALID = 30 * 86_400.0  # seconds for which a link is valid
 SESSION = 86_400 / 2  # seconds from entering to the end of a session
 _ROWS = """
 SELECT name, role, revoked, (SELECT count(*) FROM slots WHERE person = p.id AND state = 3),
-  CASE WHEN revoked THEN 0 ELSE (SELECT count(*) FROM (
+  CASE WHEN revoked OR role = 'reader' THEN 0 ELSE (SELECT count(*) FROM (
     SELECT item FROM slots WHERE person = p.id AND state < 3 UNION
     SELECT item FROM slots WHERE state = 1 AND adjudicates <= (p.role = 'admin')
     AND item NOT IN (SELECT item FROM decisions WHERE person = p.id)
@@ -158,11 +158,11 @@ class People:
     def __init__(self, database: ReviewDatabase, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
-    def invite(self, name: str, role: str = "reviewer") -> str:
+    def invite(self, name: str, role: Role = "reviewer") -> str:
         """Create a link's token for a person. A new invitation ends the earlier one and its session."""
         person, token = checked_name(name), token_urlsafe(32)
         if role not in get_args(Role):
-            raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
+            raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO people (name, role, token, token_until) VALUES (?, ?, ?, ?) "

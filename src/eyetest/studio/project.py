@@ -17,7 +17,7 @@ from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
 from eyetest.studio import decisions as made
 from eyetest.studio.database import FILE, SCHEMA, People, ReviewDatabase, person_named
-from eyetest.studio.decisions import Agreement, Decided, Person, ReviewPlan, Task, by_item, standing
+from eyetest.studio.decisions import DECIDES, Agreement, Decided, Person, ReviewPlan, Task, by_item, standing
 from eyetest.studio.forms import short_enough
 
 CLAIM = 1_800.0  # seconds for which a slot is reserved
@@ -168,7 +168,7 @@ class ReviewProject:
     def next_task(self, person: Person) -> Task | None:
         """A person's next task, reserved for half an hour. None where no task is available."""
         with self.database.write() as connection:
-            _refuse_revoked(connection, person)
+            _refuse_idle(connection, person)
             connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (self.clock(),))
             row = connection.execute(_BEGUN, (person.id,)).fetchone()
             for adjudicates in (1, 0) if person.role == "admin" else (0,):
@@ -202,7 +202,7 @@ class ReviewProject:
         with self.database.write() as connection:
             if before := _read(connection, "WHERE person = ? AND nonce = ?", person.id, nonce):
                 return before[0]
-            _refuse_revoked(connection, person)
+            _refuse_idle(connection, person)
             slot = _slot_of(connection, person, task.item)
             task = self._task(connection, person, slot)
             if task.unsolved:
@@ -351,15 +351,17 @@ def is_review(folder: Path) -> bool:
 
 def decisions_in(
     folder: Path,
-    known: Collection[str],
-    tell: Callable[[str], None],
+    known: Collection[str] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    own: Sequence[Decision] | None = None,
 ) -> dict[str, list[Decision]]:
-    """Decisions by item about ``known`` items: of a table in a folder and of its review."""
-    own = []
-    if is_review(folder):
-        with ReviewProject.open(folder) as project:
-            own = project.decisions()
-    ours = [decision for decision in own if decision.item in known]
+    """Decisions by item about ``known`` items: of a table in a folder and of its review (``own``: those of it)."""
+    if own is None:
+        own = []
+        if is_review(folder):
+            with ReviewProject.open(folder) as project:
+                own = project.decisions()
+    ours = [decision for decision in own if known is None or decision.item in known]
     if fewer := len(own) - len(ours):
         tell(f"{counted(fewer, 'decision')} in {folder / FILE}: about items that are not in this benchmark")
     return by_item([*made.read_decisions(folder / made.DECISIONS, known), *ours])
@@ -386,9 +388,10 @@ def _slot_of(connection: sqlite3.Connection, person: Person, item: str) -> Slot:
     return Slot(*row)
 
 
-def _refuse_revoked(connection: sqlite3.Connection, person: Person) -> None:
-    if not connection.execute("SELECT 1 FROM people WHERE id = ? AND NOT revoked", (person.id,)).fetchone():
-        raise Forbidden("your invitation to this review was withdrawn")
+def _refuse_idle(connection: sqlite3.Connection, person: Person) -> None:
+    row = connection.execute("SELECT role FROM people WHERE id = ? AND NOT revoked", (person.id,)).fetchone()
+    if row is None or row[0] not in DECIDES:
+        raise Forbidden("a reader decides nothing" if row else "your invitation to this review was withdrawn")
 
 
 def _row(connection: sqlite3.Connection, item: str) -> int:

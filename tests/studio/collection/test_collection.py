@@ -136,6 +136,38 @@ def test_rows_come_page_by_page(collection: Collection) -> None:
     assert (row.difficulty, row.blind_right) == (0.0, 0)
 
 
+def test_many_numbers_in_a_tag_are_counted_in_disjoint_bins_that_add_up(tmp_path: Path) -> None:
+    tags = [{"size": number * 3 - 50.5, "word": f"w{number}"} if number else {} for number in range(100)]
+    items = [Item(id=str(n), question="How many?", references=("1",), tags=own) for n, own in enumerate(tags)]
+    collection = Collection([write_bench(tmp_path / "b", items).path])
+    (facet,) = [one for one in list_page(collection, Address())["facets"] if one["key"].startswith("tag.")]
+    values = [(value, count) for value, _, count in facet["values"]]
+    assert facet["key"] == "tag.size"
+    assert [value for value, _ in values] == ["-50..<0", "0..<50", "50..<100", "100..<150", "150..<200", "200..250"]
+    assert sum(count for _, count in values) == 99
+    for value, count in values:
+        assert len(collection.view(parse_query(f"tag.size={value}"))) == count
+    both = collection.view(parse_query("tag.size=-50..<0&tag.size=200..250"))
+    assert len(both) == values[0][1] + values[-1][1]
+    with pytest.raises(InputError, match="expected LEAST"):
+        collection.view(parse_query("tag.size=large"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [10**15 + number for number in range(100)],
+        [f"1.{'0' * number}" for number in range(1, 100)],
+        [f"{number / 30}e308" for number in range(-50, 51)],
+        [f"{number}e-324" for number in range(100)],
+    ],
+    ids=["close", "equal", "far", "tiny"],
+)
+def test_numbers_without_distinct_bounds_are_not_counted_in_bins(tmp_path: Path, values: list[int | str]) -> None:
+    items = [Item(id=str(n), question="?", references=("1",), tags={"n": value}) for n, value in enumerate(values)]
+    assert "tag.n" not in Collection([write_bench(tmp_path / "b", items).path]).everything.counts
+
+
 def test_numbers_in_tags_are_sorted_as_numbers_and_a_list_counts_once_for_each_value(tmp_path: Path) -> None:
     tags: list[dict[str, Any]] = [{"n": 10, "skills": ["count", "read"]}, {"n": 9, "skills": "['read', 'count']"}]
     tags += [{"n": 100, "skills": ["read"]}, {"n": 1}]

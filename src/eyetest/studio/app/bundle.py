@@ -103,17 +103,19 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     words: dict[str, Any] = {"benchmark": _coded(items.get_column("benchmark"))}
     if may.golds:
         tags = (name for name in items.columns if name.startswith(TAG))
-        words |= {name: _coded(items.get_column(name)) for name in ("gold", *tags)}
+        named = [name for name in ("gold", *tags) if name not in collection.binned]
+        words |= {name: _coded(items.get_column(name)) for name in named}
         words["finding"] = _coded(items.get_column("findings"))
         items = items.with_columns(collection.doubts())
     verdicts = map(collection.verdicts, range(len(collection)))
+    binned = {name: tag.to_list() for name, tag in collection.binned.items() if may.golds}
     numbers = ("images", "options", *(listing.NUMBERS if may.golds else ()))
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
         "words": words,
-        "numbers": {name: items.get_column(name).to_list() for name in numbers},
+        "numbers": {name: items.get_column(name).to_list() for name in numbers} | binned,
         "judged": [[(one.stage, one.verdict) for one in some] for some in verdicts] if may.golds else None,
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,

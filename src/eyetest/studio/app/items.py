@@ -52,14 +52,14 @@ class Browsing:
         self._collection, self._images = collection, ServedImages(collection.image)
         self._command = shlex.join(["eyetest", "review", *map(str, places)]) if places else ""
 
-    def page(self, call: PageCall, more: dict[str, Any] | None = None) -> Response:
+    def page(self, call: PageCall, may: Disclosure = EVERYTHING, more: dict[str, Any] | None = None) -> Response:
         """The list, or one item of it; ``more``: values for the surrounding page."""
         address = Address.parse(call.request.url.query)
         if address.item:
-            return html_page("item.html.j2", item_page(self._collection, address) | (more or {}))
-        contents = list_page(self._collection, address)
+            return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
+        contents = list_page(self._collection, address, may)
         contents |= {"command": self._command, "query": write_query(address.query)}
-        contents["exports"] = [(TABLE, "A table (CSV)", f"{TABLE}{address.to()}")]
+        contents["exports"] = [(TABLE, "A table (CSV)", f"{TABLE}{address.to()}")] if may.golds else []
         return html_page("browse.html.j2", contents | (more or {}))
 
     def image(self, call: PageCall) -> Response:
@@ -83,8 +83,9 @@ class Browsing:
         return Response(table, media_type="text/csv; charset=utf-8", headers=_DOWNLOAD)
 
 
-def item_page(collection: Collection, address: Address) -> dict[str, Any]:
+def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
     """The template values of one item."""
+    may.refuse_revealing(address.query)
     story = collection.item(address.item)
     positions = collection.view(address.query).positions
     at = np.flatnonzero(positions == story.row.position)
@@ -94,7 +95,7 @@ def item_page(collection: Collection, address: Address) -> dict[str, Any]:
     links = [address.to(item=ids[int(positions[to])]) if 0 <= to < len(positions) else "" for to in near] or ["", ""]
     return {
         "name": collection.name,
-        "shown": show_story(story, collection, only=address.compared),
+        "shown": show_story(story, collection, may, only=address.compared),
         "mathml": mathml,
         "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
         "back": address.to(page=(number or 0) // PAGE_SIZE + 1),

@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
+from eyetest.errors import InputError, short
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.paired import paired
-from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_MODALITIES
 from eyetest.studio.answers import ANSWER_BITS, ModelAccuracy
@@ -20,7 +21,8 @@ from eyetest.studio.collection import Collection, CollectionView, ItemRow
 
 COMPARE = "compare"  # a model; two of them are shown side by side
 _SEVERAL = ("tag.", "finding", "answer", "id", COMPARE)  # several values each; others are replaced
-_PLAIN_COLUMNS = ("id", "question", "benchmark", "images")  # an order by these reveals no golds
+_PLAIN_COLUMNS = ("id", "question", "benchmark", "images")
+_PLAIN_FILTERS = ("text", "benchmark", "ids", "options", "sort")  # these reveal no golds
 PAGE_SIZE = 60
 MOST_IDS = 5  # more ids are shown as one filter
 _LONGEST_QUESTION = 4_000
@@ -126,6 +128,19 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: bool = True
     findings: bool = True
 
+    def may_sort(self, column: str) -> bool:
+        """Whether an order by this column reveals nothing that is hidden."""
+        return self.golds or column in _PLAIN_COLUMNS
+
+    def refuse_revealing(self, query: Query) -> None:
+        """Refuse a query whose result would reveal what is hidden."""
+        if self.golds:
+            return
+        if Query(**{name: getattr(query, name) for name in _PLAIN_FILTERS}) != query:
+            raise InputError(f"{short(write_query(query))} would reveal golds, which are left out here")
+        if query.sort and not self.may_sort(query.sort.removeprefix("-")):
+            raise InputError(f"an order by {short(query.sort)} may reveal golds, which are left out here")
+
 
 EVERYTHING = Disclosure()
 WITHOUT_GOLDS = Disclosure(golds=False, verdicts=False, findings=False)
@@ -133,13 +148,14 @@ WITHOUT_GOLDS = Disclosure(golds=False, verdicts=False, findings=False)
 
 def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
     """The template values of the list."""
+    may.refuse_revealing(address.query)
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
     page = min(address.page, pages)
     address = Address(address.parts, page=page)
     is_long = len(address.href) > _LONGEST_HREF
     base, scored = Address() if is_long else address, may.golds and not is_long
-    useful = {*_PLAIN_COLUMNS, *((*(TAG + tag for tag in collection.tags), *NUMBERS, "gold") if may.golds else ())}
+    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *NUMBERS, "gold"}
     return {
         "name": collection.name,
         "address": address,
@@ -162,7 +178,7 @@ def list_page(collection: Collection, address: Address, may: Disclosure = EVERYT
             card(row, base.to(item=row.id, page=page), golds=may.golds)
             for row in collection.rows(view, (page - 1) * PAGE_SIZE, PAGE_SIZE)
         ],
-        "sorts": [column for column in collection.columns if column in useful],
+        "sorts": [column for column in collection.columns if column in useful and may.may_sort(column)],
         "tag": TAG,
         "exports": [],
     }
@@ -205,7 +221,8 @@ def _facets(
             continue
         counts = judged[key] if key in judged else beside(key).counts.get(key, {})
         shown = sorted(everything[:_MOST_VALUES], key=lambda value: value not in on.get(key, ()))
-        values = [(value, value, counts.get(value, 0)) for value in shown]
+        bins = key in collection.binned
+        values = [(value, _in_words(value) if bins else value, counts.get(value, 0)) for value in shown]
         several = key in ("stage", "finding") or (key.startswith(TAG) and collection.items.schema[key].is_nested())
         more, is_open, number = len(everything) - len(shown), number < _OPEN_FACETS or key in on, number + 1
         yield {"key": key, "name": name, "values": values, "more": more, "open": is_open, "several": several}
@@ -217,6 +234,10 @@ def _facets(
             inside = None if numbers is None else (numbers >= low) & (numbers <= high)
             counted.append((span, label, None if inside is None else int(np.count_nonzero(inside))))
         yield {"key": key, "name": _BAND_NAMES[key], "values": counted, "more": 0, "open": True, "several": False}
+
+
+def _in_words(span: str) -> str:
+    return span.replace("..<", " to below ").replace("..", " to ")
 
 
 def _is_blind(condition: str) -> bool:

@@ -31,11 +31,12 @@ from eyetest.studio.app.server import (
     whole_number,
 )
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import Role, Task, standing
+from eyetest.studio.decisions import DECIDES, Role, Task, standing
 from eyetest.studio.forms import EDIT, KINDS, LABEL, Shown, present, questions
 from eyetest.studio.project import UNANSWERED, ReviewProject
 
 _ANYONE: tuple[Role, ...] = get_args(Role)
+_LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
 _FILES = (*ASSETS, "review.js", "review.css")
 _YEAR = 365 * 86_400  # seconds, of cookies; sessions end earlier
@@ -59,12 +60,12 @@ def make_review_app(
         PageRoute("POST", "/enter/{token}", pages.enter),
         PageRoute("POST", "/leave", pages.leave, _ANYONE),
         PageRoute("GET", "/", pages.home, _ANYONE),
-        PageRoute("POST", "/next", pages.next, _ANYONE),
-        PageRoute("GET", "/task", pages.task, _ANYONE),
-        PageRoute("POST", "/solve", pages.solve, _ANYONE),
-        PageRoute("POST", "/decide", pages.decide, _ANYONE),
+        PageRoute("POST", "/next", pages.next, DECIDES),
+        PageRoute("GET", "/task", pages.task, DECIDES),
+        PageRoute("POST", "/solve", pages.solve, DECIDES),
+        PageRoute("POST", "/decide", pages.decide, DECIDES),
         PageRoute("GET", "/overview", pages.overview, _ADMIN),
-        PageRoute("GET", "/items/", pages.items, _ADMIN),
+        PageRoute("GET", "/items/", pages.items, _LOOKING),
         PageRoute("GET", f"/items/{TABLE}", pages.browsing.export, _ADMIN),
     ]
     for root in ("/", "/items/"):
@@ -76,7 +77,7 @@ def make_review_app(
 
 
 class ReviewPages:
-    """The pages of reviewers and admins."""
+    """The pages of reviewers and admins, and the browsing of admins and readers."""
 
     def __init__(self, collection: Collection, project: ReviewProject, site: Site) -> None:
         self._collection, self._project, self._site = collection, project, site
@@ -91,13 +92,16 @@ class ReviewPages:
 
     def home(self, call: PageCall) -> Response:
         """Instructions, progress, and one's decisions."""
-        person = call.known.person
-        decided = standing(self._project.decisions(person))[::-1]
+        session = call.known
+        if session.person.role == "reader":
+            return self._page(call, "home", {"reads": True})
+        decided = standing(self._project.decisions(session.person))[::-1]
         pages = max(1, ceil(len(decided) / _SHOWN))
         page = min(whole_number(call.request.query_params.get("page") or "1", "page"), pages)
-        (row,) = self._project.people.rows(person)
+        (row,) = self._project.people.rows(session.person)
         form = self._project.plan.form
         contents = {
+            "reads": False,
             "decided": row.decided,
             "waiting": row.waiting,
             "about": form.about,
@@ -213,8 +217,9 @@ class ReviewPages:
         return self._page(call, "overview", contents)
 
     def items(self, call: PageCall) -> Response:
-        """The list and the items."""
-        return self.browsing.page(call, {"review": "../", "referrer": "same-origin"})
+        """The list and the items, with golds for admins only."""
+        may = EVERYTHING if call.known.person.role == "admin" else WITHOUT_GOLDS
+        return self.browsing.page(call, may, {"review": "../", "referrer": "same-origin"})
 
 
 def _go(to: str) -> Response:

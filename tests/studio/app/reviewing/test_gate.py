@@ -178,14 +178,18 @@ def test_a_missing_database_is_not_described_to_strangers(stranger: Visitor, pro
         assert (answer.status_code, answer.text) == (503, "the database of this review cannot be read\n")
 
 
-def test_a_reviewer_reaches_no_page_of_admins(project: ReviewProject, ann: Visitor) -> None:
+@pytest.mark.parametrize("role", ["reviewer", "reader"])
+def test_a_role_reaches_its_own_pages_and_no_others(project: ReviewProject, enter: Enter, role: Any) -> None:
+    ann = enter(project, "Ann", role)
     token = ann.csrf
-    for path in ("/overview", "/items/items.csv", "/items/"):
+    closed = ["/overview", "/items/items.csv"]
+    closed += ["/next", "/task", "/solve", "/decide"] if role == "reader" else ["/items/"]
+    for path in closed:
         for method in ("GET", "POST"):
             sent = {"csrf": token, "name": "Ann", "role": "admin", "query": "", "item": "q0"}
             answer = ann.client.request(method, path, data=sent if method == "POST" else None)
             assert answer.status_code in (403, 405), (method, path)
-    assert [one.role for one in project.people.rows()] == ["reviewer"]
+    assert [one.role for one in project.people.rows()] == [role]
 
 
 def test_items_of_others_stay_theirs(project: ReviewProject, ann: Visitor, enter: Enter) -> None:
@@ -219,6 +223,31 @@ def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, en
     for path in (*paths, "/task?item=q0&solve=1"):
         page = ann.client.get(path).text
         assert not re.search(r'class="gold"|>gold<|tone-|"?gold"?,|Verdicts|name="edit_', page), path
+
+
+QUERIES = (
+    *("answer=right:a@image", "answer=refused", "verdict=drop", "stage=one", "finding=x", "sort=difficulty"),
+    *("sort=-gold", "sort=blind_right", "sort=doubt", "sort=verdict", "tag.task=birds", "sort=tag.task"),
+)
+
+
+def test_a_reader_is_refused_what_would_reveal_a_gold(project: ReviewProject, enter: Enter) -> None:
+    reader = enter(project, "Rita", "reader")
+    for query in QUERIES:
+        for path in (f"/items/?{query}", f"/items/?{query}&item=q0"):
+            answer = reader.get(path)
+            assert (answer.status_code, "golds, which are left out" in answer.text) == (400, True), path
+
+
+def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: Enter) -> None:
+    reader = enter(project, "Rita", "reader")
+    assert "To the items" in reader.get("/").text
+    pages = [reader.get(path).text for path in ("/items/", "/items/?text=whale&sort=-id", "/items/?item=q0")]
+    for page in pages:
+        assert not re.search(r'class="gold"|>gold<|tone-(right|wrong)|% right|difficulty|Accuracy|birds', page)
+    assert re.findall(r'data-id="(q\d)"', pages[1]) == [f"q{number}" for number in range(5, -1, -1)]
+    assert "Red kite" in pages[2]
+    assert reader.get("/items/?page=" + "9" * 5_000).status_code == 400
 
 
 def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter: Enter) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eyetest.commands.measure import MeasureResult as MeasureResult, measure as measure
     from eyetest.commands.merge import MergeResult as MergeResult, merge as merge
     from eyetest.commands.open import browse as browse
-    from eyetest.commands.pool import PoolResult as PoolResult, pool as pool
+    from eyetest.commands.pool import pool as pool
     from eyetest.commands.reconcile import ReconcileResult as ReconcileResult, reconcile as reconcile
     from eyetest.commands.refine import RefineResult as RefineResult, refine as refine
     from eyetest.commands.reform import reform as reform
@@ -98,7 +98,7 @@ _HOMES = {
     "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
     "eyetest.commands.open": "browse",
-    "eyetest.commands.pool": "PoolResult pool",
+    "eyetest.commands.pool": "pool",
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",

@@ -34,15 +34,6 @@ def test_every_name_is_there_and_a_wrong_one_is_not() -> None:
         et.opne  # type: ignore[attr-defined] # noqa: B018
 
 
-def test_running_inside_an_event_loop(here: Path) -> None:
-    """As in every notebook."""
-
-    async def cell() -> et.Run:
-        return et.run("world/benchmark", models=MODELS, limit=5, to="asked")
-
-    assert asyncio.run(cell()).responses().num_rows == 15
-
-
 def test_it_goes_on_where_it_stopped(here: Path) -> None:
     with pytest.warns(UserWarning, match=r"23 calls left; run the same again"):
         first = et.run("world/benchmark", models=MODELS, limit=10, to="asked", budget="calls=7")

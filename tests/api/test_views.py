@@ -1,26 +1,14 @@
 """What notebooks show: images inline, the gold marked, and nothing of a dataset as markup."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
 from tests.conftest import png
+from tests.reports.pages import Tags
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>"
-
-
-class Tags(HTMLParser):
-    """Which elements a card has, and with what attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
 
 
 def html(thing: object) -> str:
@@ -42,10 +30,10 @@ def test_nothing_of_a_dataset_is_markup(tmp_path: Path) -> None:
     bench = evil_bench(tmp_path / "evil")
     run = et.run(bench, models={"m <b>": "scripted:"}, to=tmp_path / "run")
     for thing in (bench, bench[EVIL], bench["2"], run, et.measure("accuracy", run), et.audit(bench)):
-        tags = Tags(html(thing)).found
-        assert "script" not in [tag for tag, _ in tags]
-        assert not [attributes for _, attributes in tags if "onerror" in attributes]
-        assert all((attributes["src"] or "").startswith("data:image/") for tag, attributes in tags if tag == "img")
+        page = Tags(html(thing))
+        assert not page.tags["script"]
+        assert not page.values("onerror")
+        assert all(source.startswith("data:image/") for source in page.values("src"))
     assert "alert" in html(bench[EVIL])
 
 

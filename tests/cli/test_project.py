@@ -24,7 +24,6 @@ def test_values_count_unless_an_option_states_another(bench: Path) -> None:
     assert json.loads(call(*probe, "--seed", 5).fine())["seed"] == 5
     assert '"name": "m"' in call("doctor", "--output", "json").out
     assert "mine,ask=cot" in call("show", "conditions", "--output", "csv").fine()
-    assert "m,openai:qwen@http://127.0.0.1:9/v1," in call("show", "models.yaml", "--output", "csv").fine()
 
 
 @pytest.mark.parametrize(

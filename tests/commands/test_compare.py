@@ -84,7 +84,7 @@ def test_items_that_flip_are_listed(run: str, eyetest: Eyetest) -> None:
     ("words", "part"),
     [
         (("r", "nowhere"), "nowhere is no run folder"),
-        (("r", "--model", "alpha,nowhere"), "--model: 'nowhere' has no answers under what is compared"),
+        (("r", "--model", "alpha,nowhere"), "--model: no scores of 'nowhere'"),
         (("r", "--model", "alpah,beta"), 'did you mean "alpha"?'),
         (("r", "--model", "alpha"), "at least two names"),
         (("--model", "alpha,beta"), "name a run"),

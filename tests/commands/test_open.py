@@ -3,7 +3,6 @@
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 from contextlib import chdir
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.studio.collection.conftest import make_bench
-from tests.support.command import call
+from tests.support.command import MAIN, call
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +35,7 @@ def test_what_cannot_be_is_told_in_a_line(bench: Path, tmp_path: Path, words: tu
 
 
 def test_it_serves_until_it_is_interrupted(bench: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "from eyetest.cli import main; main()",
-        "open",
-        str(bench),
-        "--address",
-        "127.0.0.1:0",
-    ]
+    command = [*MAIN, "open", str(bench), "--address", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr

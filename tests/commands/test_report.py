@@ -132,8 +132,7 @@ def test_answers_that_a_run_and_a_refinement_share_count_once(place: Path, tmp_p
     alone = et.results(place / "refined/run").scores.collect()
     together = et.results(tmp_path / "same", place / "refined/run")
     assert len(together.scores.collect()) == len(alone) > 0
-    et.report(together, page=tmp_path / "results.html")
-    assert "60 items" in words_of(tmp_path / "results.html")
+    assert "60 items" in words_of(page)
 
 
 def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:

@@ -65,25 +65,22 @@ def test_what_is_wrong_is_said_in_a_line(here: Path, eyetest: Eyetest, words: tu
     assert done.err.count("\n") == 1
 
 
-def test_the_status_of_a_review_that_is_stuck(here: Path, eyetest: Eyetest) -> None:
+def test_the_status_of_a_review_that_is_stuck_and_of_one_that_is_done(here: Path, eyetest: Eyetest) -> None:
     """Ann alone cannot make the second decision of an item."""
+    status = ("review", "b", "--address", "none")
     decide_all(here / "b", ann="keep")
-    done = eyetest("review", "b", "--address", "none")
+    done = eyetest(*status)
     assert re.search(r"reviewers +4 +4", done.fine())
     assert re.search(r"ann +reviewer +4 +0", done.fine())
     assert "4 decisions cannot be made by the people who were invited" in done.err
     assert "invite another reviewer" in done.err
-
-
-def test_the_status_of_a_review_that_is_done(here: Path, eyetest: Eyetest) -> None:
-    decide_all(here / "b", ann="keep", bob="drop")
-    done = call_narrowly("review", "b", "--address", "none")
-    assert "4 items, 0 settled, 4 for an admin" in done.fine()
-    assert "items by outcome: review 4" in done.fine()
-    reported = json.loads(eyetest("review", "b", "--address", "none", "--output", "json").fine())
-    assert reported["progress"]["disputes"]["open"] == 4
-    assert [row["name"] for row in reported["people"]] == ["ann", "bob"]
-    assert reported["plan"]["reviewers"] == 2
+    decide_all(here / "b", bob="drop")
+    reported = call_narrowly(*status).fine()
+    assert "4 items, 0 settled, 4 for an admin" in reported
+    assert "items by outcome: review 4" in reported
+    found = json.loads(eyetest(*status, "--output", "json").fine())
+    assert (found["progress"]["disputes"]["open"], found["plan"]["reviewers"]) == (4, 2)
+    assert [row["name"] for row in found["people"]] == ["ann", "bob"]
 
 
 def test_what_was_decided_as_tables(here: Path) -> None:

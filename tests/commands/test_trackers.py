@@ -37,20 +37,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(here: Path) -> Iterator[str]:
     """The address of a real server of MLflow."""
     port = free_port()
-    store = ["--backend-store-uri", f"sqlite:///{here}/ml.db", "--artifacts-destination", str(here / "artifacts")]
-    command = [
-        str(PYTHON),
-        "-m",
-        "mlflow",
-        "server",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        *store,
-        "--workers",
-        "1",
-    ]
+    store = f"--backend-store-uri sqlite:///{here}/ml.db --artifacts-destination {here}/artifacts"
+    command = f"{PYTHON} -m mlflow server --host 127.0.0.1 --port {port} {store} --workers 1".split()
     with (here / "server.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=here, start_new_session=True)
     try:

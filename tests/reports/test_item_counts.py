@@ -102,14 +102,14 @@ def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
 
 def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "audit.html"
-    et.report(et.audit(studio.bench, probe=QUICK), page=page)
+    et.audit(studio.bench, probe=QUICK, page=page)
     findings = studio.folder / "audit-findings.json"
     collection = Collection([studio.bench, findings])
     keys = Links(page).follow(collection)
     assert keys >= {"finding", "id", "gold", "options"}
     assert f"eyetest open {studio.bench} {findings}" in page.read_text()
     with pytest.raises(InputError, match="already there"):
-        et.report(et.audit(studio.bench, probe=QUICK[:1]), page=page)
+        et.audit(studio.bench, probe=QUICK[:1], page=page)
 
 
 def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
@@ -162,7 +162,7 @@ def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Pa
     bench = next(iter(hostile.benchmarks.values())).path
     run = bench.parent / "run"
     et.report(run, page=tmp_path / "report.html", by=["kind"])
-    et.report(et.audit(bench, probe=QUICK[:4]), page=tmp_path / "audit.html")
+    et.audit(bench, probe=QUICK[:4], page=tmp_path / "audit.html")
     both = Collection([run, tmp_path / "audit-findings.json"])
     for page in ("report.html", "audit.html"):
         assert Links(tmp_path / page).follow(both)

@@ -80,29 +80,31 @@ def say(decision: Any, reviewer: str = "ann", **more: Any) -> Decision:
     return Decision(**({"item": "q1"} | more), reviewer=reviewer, time="", decision=decision)
 
 
-def test_most_of_the_reviewers_decide_once_enough_have_spoken() -> None:
-    ann, bob, eve = say("keep"), say("drop", "bob", reason="blurred"), say("drop", "eve")
-    assert (decide([], 1).verdict, decide([], 1).reason) == ("review", "waits for a person")
-    assert (decide([ann], 3).verdict, decide([ann], 3).reason) == ("review", "1 of 3 reviewers")
-    assert decide([ann, bob], 3).verdict == "review"
-    found = decide([ann, bob, eve], 3)
-    assert (found.verdict, found.reason, found.n, found.agree) == ("drop", "blurred", 3, 2)
+ANN, BOB, EVE = say("keep"), say("drop", "bob", reason="blurred"), say("drop", "eve")
+FIXES = [say("fix", name, edits={"answer": letter}) for name, letter in (("ann", "A"), ("bob", "B"))]
 
 
-def test_reviewers_who_disagree_leave_it_open() -> None:
-    found = decide([say("keep"), say("drop", "bob")], 2)
-    assert (found.verdict, found.reason, found.n, found.agree) == ("review", "reviewers disagree, 1 to 1", 2, 1)
-    three = decide([say("keep"), say("drop", "bob"), say("fix", "eve")], 3)
-    assert three.verdict == "review"
-    fixes = [say("fix", edits={"answer": "A"}), say("fix", "bob", edits={"answer": "B"})]
-    assert (decide(fixes, 2).verdict, decide(fixes, 2).reason) == ("review", "reviewers disagree, in their edits")
-
-
-def test_who_cannot_tell_leaves_it_open() -> None:
-    one = decide([say("unsure")], 1)
-    assert (one.verdict, one.reason, one.n) == ("review", "ann is unsure", 1)
-    assert decide([say("unsure"), say("unsure", "bob")], 2).reason == "the reviewers are unsure"
-    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3).verdict == "keep"
+@pytest.mark.parametrize(
+    ("given", "reviewers", "outcome"),
+    [
+        ([], 1, ("review", "waits for a person", 0, 0)),
+        ([ANN], 3, ("review", "1 of 3 reviewers", 1, 1)),
+        ([ANN, BOB], 3, ("review", "2 of 3 reviewers", 2, 1)),
+        ([ANN, BOB, EVE], 3, ("drop", "blurred", 3, 2)),
+        ([ANN, BOB], 2, ("review", "reviewers disagree, 1 to 1", 2, 1)),
+        ([ANN, BOB, say("fix", "eve")], 3, ("review", "reviewers disagree, 1 to 1 to 1", 3, 1)),
+        (FIXES, 2, ("review", "reviewers disagree, in their edits", 2, 2)),
+        ([say("unsure")], 1, ("review", "ann is unsure", 1, 1)),
+        ([say("unsure"), say("unsure", "bob")], 2, ("review", "the reviewers are unsure", 2, 2)),
+        ([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3, ("keep", "2 of 3 reviewers", 3, 2)),
+        ([say("drop"), ANN, say("keep", "bob")], 2, ("keep", "2 of 2 reviewers", 2, 2)),
+    ],
+)
+def test_most_of_the_reviewers_decide_by_their_last_words_once_enough_have_spoken(
+    given: list[Decision], reviewers: int, outcome: tuple[str, str, int, int]
+) -> None:
+    found = decide(given, reviewers)
+    assert (found.verdict, found.reason, found.n, found.agree) == outcome
 
 
 def test_who_settles_has_the_last_word() -> None:
@@ -137,11 +139,6 @@ def test_agreement_of_reviewers() -> None:
     few = agreement_of([one for one in given if one.item in ("q0", "q1")])
     assert {one.coefficient for one in few if one.value is not None} == {"observed"}
     assert agreement_of([say("keep")]) == []
-
-
-def test_the_last_word_of_each_reviewer_counts() -> None:
-    found = decide([say("drop"), say("keep"), say("keep", "bob")], 2)
-    assert (found.verdict, found.n) == ("keep", 2)
 
 
 def test_edits_are_those_of_a_fix() -> None:

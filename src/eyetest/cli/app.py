@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
-from importlib.util import find_spec
 from inspect import BoundArguments, getdoc, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -112,23 +111,12 @@ def load(name: str) -> Callable[..., Any]:
     return function
 
 
-def summary(target: str) -> str:
-    """The first line of a function's docstring, read from the source so that nothing is imported."""
-    module, _, function = target.partition(":")
-    text = _source(module)
-    found = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n\n)', text, re.DOTALL | re.MULTILINE)
-    return " ".join(found[1].split()) if found else ""
-
-
-@cache
-def _source(module: str) -> str:
-    package, _, inner = module.partition(".")
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
+def summary(name: str) -> str:
+    """The first line of a command's docstring; empty for a plug-in that fails to load, which is listed too."""
+    try:
+        return help_text(load(name)).partition("\n")[0]
+    except InputError:
         return ""
-    path = Path(spec.origin).parent / inner.replace(".", "/")
-    files = (path.with_suffix(".py"), path / "__init__.py") if inner else (Path(spec.origin),)
-    return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
 
 
 def application(words: Sequence[str]) -> App:
@@ -167,7 +155,7 @@ def application(words: Sequence[str]) -> App:
             more = {"help": help_text(function), "help_epilogue": _epilogue(function)}
             parent.command(function, name=own, group=panels[command.group], **more)
         elif name not in groups:
-            parent.command(command.target, name=own, help=summary(command.target), group=panels[command.group])
+            parent.command(command.target, name=own, help=summary(name), group=panels[command.group])
     for name, group in groups.items():
         inner = commands.get(name) or next((c for n, c in commands.items() if n.startswith(f"{name} ")), None)
         if inner and (not named or name == named.split()[0]):

@@ -29,11 +29,6 @@ from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
 from eyetest.scoring import is_hit, looks_refused
 
 
-def named_in(until: str) -> list[str]:
-    """The models that a goal names: ``A>B``."""
-    return [name.strip() for name in until.split(">")]
-
-
 def prepare(bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking) -> Session:
     """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
     refuse_unpriced(asking.limits, entries)
@@ -137,7 +132,7 @@ class RaceResult(RunResult):
         return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return cards.card(type(self).__name__, cards.words_of(self.frame), self.notes, sentences=[self.verdict])
+        return cards.card(self.verdict, cards.words_of(self.frame), self.notes)
 
 
 def describe(

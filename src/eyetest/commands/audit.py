@@ -18,7 +18,6 @@ from eyetest.errors import counted, listed, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
-    from eyetest.pages.item_links import ItemsAt
     from eyetest.probes.audit import Audit
     from eyetest.records import Finding
 
@@ -90,13 +89,15 @@ def audit(
     from eyetest.probes import PROBES, Subject
     from eyetest.probes.audit import run_audit
     from eyetest.records import Verdict
-    from eyetest.store import refuse_to_lose
+    from eyetest.reports.audit_page import write_audit_page
+    from eyetest.store import refuse_to_lose, write_file
     from eyetest.tabular.record_files import write_records
 
     files = {"page": page, "verdicts_to": verdicts_to, "fix": fix}
     page_file, verdict_file, copy = (new_path(path, name) if path else None for name, path in files.items())
     listing = copy and copy.parent / f"{copy.name}-repairs.csv"
-    for path in filter(None, (page_file, page_file and _findings_of(page_file), verdict_file, listing)):
+    findings = page_file and page_file.parent / f"{page_file.stem}-findings.json"
+    for path in filter(None, (page_file, findings, verdict_file, listing)):
         refuse_to_lose(path, overwrite=overwrite, ours=None)
     if copy:
         refuse_to_replace(copy, overwrite=overwrite)
@@ -113,9 +114,10 @@ def audit(
         rows = found.verdicts([item.id for item in benchmark])
         write_records(rows, Verdict, verdict_file, overwrite=overwrite)
         observer().note(f"{counted(len(rows), 'verdict')} → {verdict_file}")
-    if page_file:
-        at = items_at(None, page_file, page_places(base.place_of(bench, benchmark), page_file))
-        write_page(found, benchmark, page_file, at, overwrite=overwrite)
+    if page_file and findings:  # by the findings, numbers of the page lead to their items
+        write_file(findings, msgspec.json.encode(found).decode() + "\n", overwrite=overwrite)
+        at = items_at(None, page_file, [base.place_of(bench, benchmark), findings])
+        write_audit_page(found, benchmark, page_file, at, overwrite=overwrite)
         observer().note(f"page → {page_file}")
     if copy and listing:
         uneven = [f.numbers["options"] for f in found.alarms if f.probe == "positions"]
@@ -230,24 +232,3 @@ def _line(finding: "Finding") -> RenderableType:
         below.append(finding.detail)
     shown = [Padding(Text(safe(words), "dim"), (0, 0, 0, 4)) for words in below]
     return Padding(Group(line, *shown), (0, 0, 0, 2))
-
-
-def write_page(result: "Audit", benchmark: "Benchmark", to: Path, at: "ItemsAt", *, overwrite: bool = False) -> None:
-    """The page, and beside it the findings as JSON, by which its numbers lead to their items."""
-    from eyetest.reports.audit_page import write_audit_page
-    from eyetest.store import refuse_to_lose, write_file
-
-    findings = _findings_of(to)
-    for path in (to, findings):
-        refuse_to_lose(path, overwrite=overwrite, ours=None)
-    write_file(findings, msgspec.json.encode(result).decode() + "\n", overwrite=overwrite)
-    write_audit_page(result, benchmark, to, at, overwrite=overwrite)
-
-
-def page_places(bench: Path, page: Path) -> list[Path]:
-    """What has to be opened to see the items behind a page's numbers."""
-    return [bench, _findings_of(page)]
-
-
-def _findings_of(page: Path) -> Path:
-    return page.parent / f"{page.stem}-findings.json"

@@ -21,17 +21,9 @@ _LONGEST_CELL = 200
 MOST_SHOWN = 40
 
 
-def card(
-    title: str,
-    columns: Sequence[Mapping[str, Any]],
-    notes: Iterable[str] = (),
-    *,
-    sentences: Iterable[str] = (),
-    left_out: int = 0,
-) -> str:
+def card(title: str, columns: Sequence[Mapping[str, Any]], notes: Iterable[str] = (), left_out: int = 0) -> str:
     """A table as a card. A column has a ``name``, ``cells`` of text, and a ``kind``: text or number."""
-    more = {"notes": notes, "sentences": sentences, "left_out": left_out}
-    return _page("table.html.j2", title=title, columns=columns, **more)
+    return _page("table.html.j2", title=title, columns=columns, notes=notes, left_out=left_out)
 
 
 def item_card(item: Item) -> str:

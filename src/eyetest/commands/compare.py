@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import several, split_words
+from eyetest.commands.base import several
 from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where
 from eyetest.commands.results import Lines, Result, estimates
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, param, short
 
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings
@@ -57,16 +57,18 @@ def compare(
 
     """
     from eyetest.measures.compare import contest
-    from eyetest.measures.results import narrowed, under_one_modality, values_of
+    from eyetest.measures.results import narrowed, only_models, under_one_modality, values_of
 
     if not runs:
         raise InputError("name a run to compare models in")
     how = settings((), level, 0)
-    gathered, conditions = gather(runs, Scoring(cluster=cluster)), wanted(where)
-    kept, notes = narrowed(gathered, conditions), tuple[str, ...]()
+    conditions, notes = wanted(where), tuple[str, ...]()
+    kept = narrowed(gather(runs, Scoring(cluster=cluster)), conditions)
     if all(column != "modality" for column, _ in conditions):
         kept, notes = under_one_modality(kept)
-    names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
+    names = values_of(only_models(kept, several(model)), "model") if model else []
+    if len(names) == 1:
+        raise InputError(f"{heading('model')}: found only {short(names[0])}, expected at least two names: A,B")
     found = contest(kept, names, how)
     notes = (*notes, *found.notes, *printed.caveats(kept))
     return CompareResult(kept, found, printed.plain(found.ranking), how, notes, names)
@@ -111,7 +113,7 @@ class CompareResult(Result):
         flips = {"flips": self.flips} if self._is_few else {}
         tables = {"ranking": self.ranking, "pairs": self.frame, **flips}
         rows = {name: table.to_dicts() for name, table in tables.items()}
-        return {"settings": {"level": self.settings.level, **self.settings.own}, **rows, "notes": list(self.notes)}
+        return {"settings": {"level": self.settings.level}, **rows, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
         found, parts = self.contest, list[RenderableType]()
@@ -129,15 +131,3 @@ class CompareResult(Result):
         if len(found.pairs) <= _FEW:
             parts.append(Lines(*self.sentences))
         return Group(*parts)
-
-
-def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) -> list[str]:
-    """The models that some words name: one each, or several with commas between."""
-    names = [name for word in words for name in ([word] if word in anywhere else split_words(word))]
-    for name in names:
-        if name not in known:
-            why = f"; see {param('where')}" if name in anywhere else f"; {nearest(name, known)}"
-            raise InputError(f"{heading('model')}: {short(name)} has no answers under what is compared{why}")
-    if len(names) == 1:
-        raise InputError(f"{heading('model')}: found only {short(names[0])}, expected at least two names: A,B")
-    return names

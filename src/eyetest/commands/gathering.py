@@ -13,35 +13,19 @@ from eyetest.errors import InputError, heading, listed, short
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings
     from eyetest.measures.results import Wanted
-    from eyetest.runs import Run
-    from eyetest.scoring import Scorer
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """By which metric and answer key answers count, and what is known of models; None is what `score` chose."""
+    """By which answer key answers count, and what is known of models; None is what `score` chose."""
 
     bench: Bench | None = None
-    metric: str | None = None
     cluster: str = "auto"
     models: Models | None = None
     model: Words = ()
     """Only these models, where any is named."""
     where: Where | None = None
     """Only scores under these conditions; scores are refused where none is left."""
-
-    @property
-    def scorer(self) -> "Scorer":
-        """What reads and scores, where nothing was chosen for a run."""
-        from eyetest.scoring import Scorer
-
-        return Scorer(metric=self.metric)
-
-    def scorer_of(self, run: "Run") -> "Scorer":
-        """What reads and scores the answers of a run."""
-        from eyetest.results.scores import chosen_scorer
-
-        return chosen_scorer(run, self.metric)
 
 
 def gather(
@@ -51,14 +35,14 @@ def gather(
     from eyetest.measures import Results
     from eyetest.measures.results import narrowed, only_models
     from eyetest.results.gather import results_of
-    from eyetest.results.scores import chosen_benchmark
+    from eyetest.results.scores import chosen_benchmark, chosen_scorer
 
     given, scoring = flat(runs), scoring or Scoring()
     if not any(isinstance(thing, Results) for thing in given):
         opened = [open_run(run) for run in given]
         keys = [chosen_benchmark(run) if scoring.bench is None else open_bench(scoring.bench) for run in opened]
         known = None if scoring.models is None else base.model_entries(scoring.models)
-        scorers = [scoring.scorer_of(run) for run in opened]
+        scorers = [chosen_scorer(run) for run in opened]
         found = results_of(opened, scorers, scoring.cluster, keys, known, tell or observer().busy)
         if len({(scorer.rules.name, scorer.metric, scorer.rescore_given) for scorer in scorers}) > 1:
             each = listed(

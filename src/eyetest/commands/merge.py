@@ -1,13 +1,11 @@
 """The command ``merge``: combine runs about one benchmark."""
 
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Group, RenderableType
+from typing import TYPE_CHECKING
 
 from eyetest.commands.base import new_path, observer, open_runs
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, Runs
-from eyetest.commands.results import Lines, Result
+from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
 
 if TYPE_CHECKING:
@@ -54,22 +52,13 @@ def merge(
     return MergeResult(Run(target), merged)
 
 
-class MergeResult(Result):
+class MergeResult(Written):
     """A run, and what each merged run contributed."""
 
     def __init__(self, run: "Run", merged: "MergedRuns") -> None:
         self.run, self.merged = run, merged
-        decided = f"{counted(merged.decided, 'answer')} differed; the first was taken"
-        self.notes = [decided] if merged.decided else []
         brought = list(merged.brought.items())
-        self.frame = pl.DataFrame(brought, schema={"run": pl.String, "answers": pl.Int64}, orient="row")
-
-    def as_json(self) -> Any:
-        """What came from which run."""
-        return msgspec.to_builtins(self.merged) | {"run": str(self.run.path), "notes": list(self.notes)}
-
-    def __rich__(self) -> RenderableType:
-        merged, path = self.merged, self.run.path
-        brought = [Lines(f"{answers:>9,}  answers of {run}") for run, answers in merged.brought.items()]
+        self.counts = pl.DataFrame(brought, schema={"run": pl.String, "answers": pl.Int64}, orient="row")
         about = f"{counted(merged.planned, 'planned call')} of {counted(merged.models, 'model')}"
-        return Group(*brought, Lines(f"{about} → {path}"))
+        notes = [f"{counted(merged.decided, 'answer')} differed; the first was taken"] if merged.decided else []
+        super().__init__(f"{about} → {run.path}", msgspec.to_builtins(merged) | {"run": str(run.path)}, notes)

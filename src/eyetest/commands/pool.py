@@ -1,15 +1,10 @@
 """The command ``pool``: make one benchmark of several."""
 
-from typing import TYPE_CHECKING
-
 from eyetest.commands.base import new_path, observer, pooling_of, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Benches, Overwrite, Pairs
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import counted
-
-if TYPE_CHECKING:
-    from eyetest.curate.pooling import Pooled
 
 
 def pool(
@@ -20,7 +15,7 @@ def pool(
     map_tags: Pairs = (),
     drop_repeats: bool = False,
     overwrite: Overwrite = False,
-) -> "PoolResult":
+) -> NewBenchmark:
     """Make one benchmark of several, which every other command takes like any other.
 
     Ids begin with the source (mmstar/12), the tag benchmark names it, and the answer key, metric and licence of each
@@ -54,19 +49,13 @@ def pool(
         pooled = pool_benchmarks(
             pooling, folder, folder.resolve().name, overwrite=overwrite, progress=lambda share: step(title, share)
         )
-    return PoolResult(pooled)
-
-
-class PoolResult(NewBenchmark):
-    """A pool, and what each source gave."""
-
-    def __init__(self, pooled: "Pooled") -> None:
-        self.pooled, bench = pooled, pooled.benchmark
-        rows = [
-            (source.name, source.items, pooled.items[source.name], source.licence or "unknown")
-            for source in bench.manifest.sources
-        ]
-        self.counts = pl.DataFrame(rows, schema=["source", "items", "pooled", "licence"], orient="row")
-        facts = {"sources": dict(pooled.items), "repeats": dict(pooled.repeats)}
-        line = f"{counted(len(bench), 'item')} of {counted(len(rows), 'benchmark')} → {bench.path}"
-        super().__init__(bench, line, facts, pooled.notes)
+    bench = pooled.benchmark
+    rows = [
+        (source.name, source.items, pooled.items[source.name], source.licence or "unknown")
+        for source in bench.manifest.sources
+    ]
+    line = f"{counted(len(bench), 'item')} of {counted(len(rows), 'benchmark')} → {bench.path}"
+    facts = {"sources": dict(pooled.items), "repeats": dict(pooled.repeats)}
+    result = NewBenchmark(bench, line, facts, pooled.notes)
+    result.counts = pl.DataFrame(rows, schema=["source", "items", "pooled", "licence"], orient="row")
+    return result

@@ -23,7 +23,7 @@ from eyetest.commands.base import (
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Benches, Models, Pairs, Runs, Words, panel
-from eyetest.commands.results import Result, estimates, unwrapped
+from eyetest.commands.results import Lines, Result, estimates
 from eyetest.errors import InputError, counted, heading, param, short, typed
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class RefineResult(Result):
         if self.outcome.residuals:
             parts += [Text("\naccuracy without images", "italic"), estimates(self.blind)]
         if self.outcome.kept and not self.outcome.paused:
-            parts.append(unwrapped(f"{counted(len(self.outcome.kept), 'item')} → {self.benchmark.path}"))
+            parts.append(Lines(Text(f"{counted(len(self.outcome.kept), 'item')} → {self.benchmark.path}")))
         return Group(*parts)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
-from eyetest.commands.audit import AuditResult, page_places, write_page
 from eyetest.commands.base import NOTEBOOK, new_path, observer, open_bench, path_of, place_of, several
 from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from eyetest.records import Verdict
 
     Reported = Any
-    """What a page can show: runs, refinements and benchmarks or their paths; an audit; results; lists of these."""
+    """What a page can show: runs, refinements and benchmarks or their paths, and lists of these."""
 else:
     Reported = Path
 
@@ -87,14 +86,14 @@ def report(
 
         >>> et.report("run", page="report.html").page.name
         'report.html'
-        >>> et.report(et.audit("world/benchmark", probe=["malformed"]), page="audit.html").page.exists()
-        True
 
     """
-    from eyetest.pages.item_links import NOWHERE, items_at
+    from eyetest.pages.item_links import items_at
     from eyetest.pages.item_view import Album
     from eyetest.reports import report as drawing
     from eyetest.reports import report_page
+    from eyetest.results.scores import chosen_scorer
+    from eyetest.scoring import Scorer
     from eyetest.store import refuse_to_lose
 
     given = locals()
@@ -103,17 +102,13 @@ def report(
         raise InputError("name a run, a refinement or a benchmark to report")
     if issue:
         return _write_issue(things, file, given, overwrite=overwrite)
-    if isinstance(audit := things[0], AuditResult):
-        at = items_at(links, file, page_places(audit.benchmark.path, file))
-        write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
-        return ReportResult(file)
     folder = None if figures is None else new_path(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
         drawing.refuse_to_lose_files(folder, overwrite=overwrite)
     scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
     sources = _Sources(things)
-    at = items_at(links, file, sources.places) if sources.results is None else NOWHERE
+    at = items_at(links, file, sources.places)
     with observer().steps("reading answers") as step:
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
@@ -121,8 +116,8 @@ def report(
         material = drawing.Material(results, gathering.settings(by, level, seed), sources.funnel)
         drawn = drawing.tell(material)
         step("drawing", 0.6)
-        scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
-        method = report_page.report_settings(material, None if sources.results else (scorer, cluster), benchmarks)
+        scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
+        method = report_page.report_settings(material, (scorer, cluster), benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",
@@ -201,13 +196,12 @@ class ReportResult(Written):
 
 
 class _Sources:
-    """What a report is made from: runs, benchmarks, a refinement, or results in place of runs."""
+    """What a report is made from: runs, benchmarks and a refinement."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         """Open each thing as what it is."""
         from eyetest.benchmarks import Benchmark, is_benchmark
         from eyetest.benchmarks.opening import is_readable, refuse_one_above
-        from eyetest.measures import Results
         from eyetest.recipes.loading import read_verdicts
         from eyetest.results.scores import chosen_scoring
         from eyetest.runs import Run, is_run
@@ -217,13 +211,9 @@ class _Sources:
         self.benchmarks: list[Benchmark] = []
         self.verdicts: list[Verdict] = []
         self.funnel: pl.DataFrame | None = None
-        self.results: Results | None = None
         self.left: Benchmark | None = None  # by a refinement
         self.places: list[Path] = []  # what has to be opened to see the items
         for thing in things:
-            if isinstance(thing, Results):
-                self.results = thing
-                continue
             path = path_of(getattr(thing, "path", thing), "paths", _REPORTED)
             self.places.append(path)
             if isinstance(thing, Benchmark):
@@ -267,8 +257,8 @@ class _Sources:
         from eyetest.reports.report import unanswered
         from eyetest.results.gather import items_table
 
-        if self.results is not None or self.runs:
-            return gather(self.results or self.runs, scoring, tell=lambda line: step(line, 0.05))
+        if self.runs:
+            return gather(self.runs, scoring, tell=lambda line: step(line, 0.05))
         tables = [items_table(benchmark.manifest.name, benchmark, scoring.cluster) for benchmark in self.benchmarks]
         found = unanswered(pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=ITEM_TYPES))
         return gather(found, Scoring(where=scoring.where))

@@ -137,11 +137,6 @@ def estimates(frame: "pl.DataFrame", most: int = MOST_ROWS) -> RenderableType:
     return Group(columns, Text(f"{most:,} of {len(frame):,} rows; {param('output', 'csv')} prints all", "dim"))
 
 
-def unwrapped(text: str) -> RenderableType:
-    """Text whose lines stay whole, for paths and for what is copied."""
-    return Lines(Text(text))
-
-
 class Written(Result):
     """What a command wrote: one line for people, and its facts for programs."""
 
@@ -163,7 +158,7 @@ class Written(Result):
         return {**self.facts, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
-        line = unwrapped(safe(self.line))
+        line = Lines(Text(safe(self.line)))
         return line if self.counts is None else Group(estimates(self.counts), line)
 
 

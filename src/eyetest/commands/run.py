@@ -135,7 +135,7 @@ def run(
         until=until,
         cluster=Cluster.parse(on),
     )
-    names = job.named_in(until) if until and models and not model else model
+    names = [name.strip() for name in until.split(">")] if until and models and not model else model
     entries = model_entries(models, names)
     session = job.prepare(open_bench(bench), entries, how)
     if folder is None or dry_run:

@@ -15,7 +15,7 @@ from rich.text import Text
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
-from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
+from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
 if TYPE_CHECKING:
@@ -42,12 +42,11 @@ def show(
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
-    shows its progress; with an item, every answer to it and how it was scored. A review shows its progress. A
-    models.yaml lists its models. Names: recipes, conditions, prompts, or one recipe such as mmstar. To look at
-    many items, use eyetest open.
+    shows its progress; with an item, every answer to it and how it was scored. A review shows its progress.
+    Names: recipes, conditions, prompts, or one recipe such as mmstar. To look at many items, use eyetest open.
 
     Args:
-        what: A benchmark, run, review, models.yaml or recipe by its path; or a name.
+        what: A benchmark, run, review or recipe by its path; or a name.
         item: The id of an item.
         limit: Show this many items, or answers.
         condition: Show the prompt under this condition, such as no-image+cot or image+order=7.
@@ -76,7 +75,7 @@ def show(
     if is_answered:
         return StatusResult(Run(path)) if item is None else _answers(Run(path), item, split_words(model), limit)
     if item is None and (not path.exists() or path.suffix in (".yaml", ".yml")):
-        return _list(str(path)) if str(path) in _LISTS else _models(path) or _recipe(str(path))
+        return _list(str(path)) if str(path) in _LISTS else _recipe(str(path))
     if not path.exists():
         raise InputError(f"{path} does not exist")
     from eyetest.studio.project import is_review
@@ -382,18 +381,6 @@ def _list(name: str) -> ShowResult:
     return ShowResult(name, ("name", "sets"), list(sets.items()))
 
 
-def _models(path: Path) -> ShowResult | None:
-    """The models of a file; None where it is a recipe, or no file."""
-    from eyetest.models.specs import read_models
-    from eyetest.store.handwritten import read_yaml
-
-    content = read_yaml(path) if path.is_file() else None
-    if not path.is_file() or (isinstance(content, dict) and "stages" in content):
-        return None
-    models = [(name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()]
-    return ShowResult("models", ("name", "spec", "key variable"), models)
-
-
 def _recipe(name: str) -> ShowResult:
     from markupsafe import Markup
 
@@ -411,4 +398,4 @@ def _recipe(name: str) -> ShowResult:
     if tags := describe_tags(recipe):
         notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
     html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
-    return ShowResult("recipe", shown=recipe, text=unwrapped(safe(text, None).rstrip("\n")), html=html, notes=notes)
+    return ShowResult("recipe", shown=recipe, text=Lines(Text(safe(text, None).rstrip("\n"))), html=html, notes=notes)

@@ -38,7 +38,6 @@ class Decided:
     agree: int
     edits: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)  # answers of those who decided so, if most agree
-    disputed: bool = False
 
 
 @contextmanager
@@ -198,7 +197,7 @@ def decide(decisions: Sequence[Decision], reviewers: int) -> Decided:
     is_tie, edits = bool(rest) and rest[0][1] == count, [one.edits for one in chosen if one.edits]
     if is_tie or (word == "fix" and any(other != edits[0] for other in edits)):
         why = " to ".join(str(number) for _, number in votes.most_common()) if is_tie else "in their edits"
-        return Decided("review", f"reviewers disagree, {why}", len(last), count, disputed=True)
+        return Decided("review", f"reviewers disagree, {why}", len(last), count)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
 
 

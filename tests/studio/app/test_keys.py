@@ -1,5 +1,6 @@
 """The pages under a person's fingers, in Chromium: keys, selection, zoom, and accessible pages."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,25 @@ AT = "document.querySelector('.card.at')?.dataset.id"
 OPEN = "document.querySelector('.whole')?.dataset.id"
 
 
-def use_keys(ann: BrowserWindow) -> None:
+@pytest.fixture(params=["served", "copied"])
+def ann(
+    request: pytest.FixtureRequest, collection: Collection, tmp_path: Path, browser: Browser
+) -> Iterator[BrowserWindow]:
+    """A person at the list, on a server and without one."""
+    ann = browser.visitor()
+    with served(collection) as address:
+        if request.param == "served":
+            ann.goto(f"{address}/?benchmark=zoo")
+        else:
+            write_bundle(collection, tmp_path / "copy")
+            ann.goto((tmp_path / "copy" / "index.html").as_uri() + "#benchmark=zoo")
+        ann.wait("document.querySelector('.card')")
+        yield ann
+    ann.close()
+
+
+def test_keys_alone_suffice(ann: BrowserWindow) -> None:
     """Walk through the items, open two of them, select one, zoom, search; no mouse is touched."""
-    ann.wait("document.querySelector('.card')")
     ann.press("j", "j", "k", "j")
     assert ann.evaluate(AT) == "q1"
     ann.press("x")
@@ -43,25 +60,8 @@ def use_keys(ann: BrowserWindow) -> None:
     assert (ann.clicks, ann.errors) == (0, [])
 
 
-def test_keys_alone_suffice_on_a_server(collection: Collection, browser: Browser) -> None:
-    ann = browser.visitor()
-    with served(collection) as address:
-        ann.goto(f"{address}/?benchmark=zoo")
-        use_keys(ann)
-    ann.close()
-
-
-def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, browser: Browser) -> None:
-    write_bundle(collection, tmp_path / "copy")
-    ann = browser.visitor()
-    ann.goto((tmp_path / "copy" / "index.html").as_uri() + "#benchmark=zoo")
-    use_keys(ann)
-    ann.close()
-
-
-def compare(ann: BrowserWindow) -> None:
+def test_two_models_side_by_side(ann: BrowserWindow) -> None:
     """Choose two models, and read an item side by side."""
-    ann.wait("document.querySelector('.card')")
     for name in ("a", "b"):
         ann.evaluate(f"document.querySelector('.pair[data-value={name}]').click()")
         ann.wait(f"location.href.includes('compare={name}')")
@@ -76,16 +76,6 @@ def compare(ann: BrowserWindow) -> None:
     left, right = ann.evaluate(columns)
     assert left < right
     assert ann.errors == []
-
-
-def test_two_models_side_by_side(collection: Collection, tmp_path: Path, browser: Browser) -> None:
-    write_bundle(collection, tmp_path / "copy")
-    with served(collection) as address:
-        for home in (f"{address}/", (tmp_path / "copy" / "index.html").as_uri()):
-            ann = browser.visitor()
-            ann.goto(home)
-            compare(ann)
-            ann.close()
 
 
 @pytest.fixture(scope="module")

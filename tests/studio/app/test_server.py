@@ -6,14 +6,12 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from PIL import Image as Pillow
@@ -23,14 +21,14 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.images import MAX_REDUCED, decode, inspect
 from eyetest.errors import ImageError, InputError
 from eyetest.pages import serving
-from eyetest.pages.serving import listen, server_of
+from eyetest.pages.serving import listen
 from eyetest.studio.app import server
 from eyetest.studio.app.items import make_app
 from eyetest.studio.app.listing import BANDS, Address, list_page
 from eyetest.studio.app.server import ServedImages
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Tags
-from tests.studio.app.conftest import HOME
+from tests.studio.app.conftest import HOME, served
 
 
 def cards(page: str) -> list[str]:
@@ -48,6 +46,9 @@ def test_every_number_of_the_list_leads_to_as_many_items(client: TestClient) -> 
     promised = numbers(client.get("/?tag.task=beasts").text)
     narrower = [(href, number) for href, number in promised if href.count("tag.task=") == 1]
     assert len(narrower) > 16
+    chosen = client.get("/?tag.task=birds").text
+    assert re.search(r'data-value="birds" aria-current="true".*?count">2<', chosen)
+    assert re.search(r'data-value="beasts"><.*?count">4<', chosen), "what another value would add"
     for href, number in narrower:
         assert len(cards(client.get(f"/{href}").text)) == number, href
 
@@ -101,12 +102,6 @@ def test_a_verdict_is_shown_with_its_stage_and_reason(judged: Collection) -> Non
     assert re.search(r'<span class="badge drop">drop</span> <b>two</b><p dir="auto">so</p>', page)
 
 
-def test_a_facet_that_is_chosen_still_tells_what_its_other_values_would_add(client: TestClient) -> None:
-    page = client.get("/?tag.task=birds").text
-    assert re.search(r'data-value="birds" aria-current="true".*?count">2<', page)
-    assert re.search(r'data-value="beasts"><.*?count">4<', page)
-
-
 def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
     page = client.get("/?answer=right:a@image&item=q1").text
     assert "2 of 5" in page
@@ -117,9 +112,6 @@ def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
         r'data-condition="([\w-]+)">\s*<div class="reply short">\s*<p[^>]*><span class="tone-(\w+)"', page
     ) == [*(("image", "right"), ("no-image", "wrong")), *(("image", "wrong"), ("no-image", "right"))]
     assert "<mark>A</mark>" in page
-
-
-def test_the_words_that_decided_are_marked_and_odd_outcomes_named(client: TestClient) -> None:
     assert "tone-odd" in client.get("/?item=q2").text
     failed = client.get("/?item=q5").text
     assert '<span class="tone-none">failed</span>' in failed
@@ -144,8 +136,6 @@ def test_images_are_had_by_their_hash_alone(client: TestClient, zoo: Path) -> No
     assert client.get(f"/thumbnail/{image.sha256}").headers["content-type"] in ("image/png", "image/jpeg")
     for other in ("0" * 64, "..%2f..%2fetc%2fpasswd", quote(str(zoo / "bench" / "items.parquet"), safe="")):
         assert client.get(f"/image/{other}").status_code == 404
-    for path in ("/../../etc/passwd", "/static/../server.py", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fitems.csv"):
-        assert client.get(path).status_code == 404
 
 
 def test_what_is_shown_can_be_taken_along(client: TestClient) -> None:
@@ -209,31 +199,19 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
 
 def test_a_port_that_is_taken_is_refused() -> None:
     first, _ = listen("127.0.0.1", 0)
+    assert first.proto == socket.IPPROTO_TCP, "otherwise small answers wait, as Nagle's algorithm has it"
     with first, pytest.raises(InputError, match="cannot listen"):
         listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(InputError, match="no name or address"):
         listen("no such host", 0)
 
 
-@contextmanager
-def running(collection: Collection) -> Iterator[tuple[str, int]]:
-    """Where the real server listens."""
-    taken, _ = listen("127.0.0.1", 0)
-    server = server_of(make_app(collection))
-    thread = Thread(target=server.run, kwargs={"sockets": [taken]})
-    thread.start()
-    try:
-        yield taken.getsockname()
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /app.js HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
 )
 def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -> None:
-    with running(collection) as at, ExitStack() as browsers:
+    with served(collection) as address, ExitStack() as browsers:
+        at = (urlsplit(address).hostname or "", urlsplit(address).port or 0)
         for _ in range(1_000):
             browsers.enter_context(socket.create_connection(at)).sendall(sent)
         connection = HTTPConnection(*at, timeout=30)
@@ -244,8 +222,10 @@ def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -
 
 def test_connections_that_never_call_are_closed(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_SECONDS_TO_CALL", 0.2)
-    with running(collection) as at, socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
-        assert idle.recv(1) == b""
+    with served(collection) as address:
+        at = (urlsplit(address).hostname or "", urlsplit(address).port or 0)
+        with socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
+            assert idle.recv(1) == b""
 
 
 @pytest.mark.parametrize("key", ["tag.task", "id"])
@@ -283,12 +263,6 @@ def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.
     Pillow.new("1", (10_000, 6_000)).save(large, "PNG")
     with pytest.raises(ImageError, match="pixels"):
         decode(large.getvalue(), 640, MAX_REDUCED)
-
-
-def test_small_answers_are_sent_at_once() -> None:
-    """The event loop spares a connection Nagle's wait only where its socket says that it speaks TCP."""
-    with listen("127.0.0.1", 0)[0] as taken:
-        assert taken.proto == socket.IPPROTO_TCP
 
 
 def test_addresses_are_written_as_they_are_read() -> None:

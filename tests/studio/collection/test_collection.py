@@ -2,15 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Settings
 from eyetest.measures.results import narrowed, read_where
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.records import Asked, Item, Manifest, Prompt, Response
+from eyetest.records import Asked, Item, Prompt, Response
 from eyetest.results.gather import results_of
 from eyetest.results.replies import RunReplies
 from eyetest.results.scores import read_scores
@@ -18,6 +19,7 @@ from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
+from tests.scoring.test_table import make_bench as write_bench
 from tests.scoring.test_table import make_run
 
 
@@ -134,19 +136,10 @@ def test_rows_come_page_by_page(collection: Collection) -> None:
     assert (row.difficulty, row.blind_right) == (0.0, 0)
 
 
-def test_numbers_in_tags_are_sorted_as_numbers(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number in (10, 9, 100):
-            writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": number}))
-    assert shown(Collection([tmp_path / "b"]), "sort=tag.n") == "9 10 100"
-
-
 def test_many_numbers_in_a_tag_are_counted_in_disjoint_bins_that_add_up(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number in range(100):
-            tags = {"size": number * 3 - 50.5, "word": f"w{number}"} if number else {}
-            writer.add(Item(id=str(number), question="How many?", references=("1",), tags=tags))
-    collection = Collection([tmp_path / "b"])
+    tags = [{"size": number * 3 - 50.5, "word": f"w{number}"} if number else {} for number in range(100)]
+    items = [Item(id=str(n), question="How many?", references=("1",), tags=own) for n, own in enumerate(tags)]
+    collection = Collection([write_bench(tmp_path / "b", items).path])
     (facet,) = [one for one in list_page(collection, Address())["facets"] if one["key"].startswith("tag.")]
     values = [(value, count) for value, _, count in facet["values"]]
     assert facet["key"] == "tag.size"
@@ -171,18 +164,16 @@ def test_many_numbers_in_a_tag_are_counted_in_disjoint_bins_that_add_up(tmp_path
     ids=["close", "equal", "far", "tiny"],
 )
 def test_numbers_without_distinct_bounds_are_not_counted_in_bins(tmp_path: Path, values: list[int | str]) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number, value in enumerate(values):
-            writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": value}))
-    assert "tag.n" not in Collection([tmp_path / "b"]).everything.counts
+    items = [Item(id=str(n), question="?", references=("1",), tags={"n": value}) for n, value in enumerate(values)]
+    assert "tag.n" not in Collection([write_bench(tmp_path / "b", items).path]).everything.counts
 
 
-def test_a_list_counts_once_for_each_of_its_values(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number, skills in enumerate((["count", "read"], "['read', 'count']", ["read"], None)):
-            tags = {"skills": skills} if skills else {}
-            writer.add(Item(id=f"q{number}", question="How many?", references=("1",), tags=tags))
-    collection = Collection([tmp_path / "b"])
+def test_numbers_in_tags_are_sorted_as_numbers_and_a_list_counts_once_for_each_value(tmp_path: Path) -> None:
+    tags: list[dict[str, Any]] = [{"n": 10, "skills": ["count", "read"]}, {"n": 9, "skills": "['read', 'count']"}]
+    tags += [{"n": 100, "skills": ["read"]}, {"n": 1}]
+    items = [Item(id=f"q{n}", question="How many?", references=("1",), tags=own) for n, own in enumerate(tags)]
+    collection = Collection([write_bench(tmp_path / "b", items).path])
+    assert shown(collection, "sort=tag.n") == "3 1 0 2"
     assert collection.everything.counts["tag.skills"] == {"read": 3, "count": 2}
     assert shown(collection, "tag.skills=count") == "0 1"
     assert shown(collection, "tag.skills=count&tag.skills=read") == "0 1 2"
@@ -206,13 +197,13 @@ def test_a_story_has_everything_that_is_known(collection: Collection) -> None:
 
 def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_path: Path) -> None:
     """Captions are scored over all of them together."""
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for name, words in (("x", "a red kite over the sea"), ("y", "two green frogs on a leaf")):
-            writer.add(Item(id=name, question="Describe it.", references=(words,), tags={"metric": "cider"}))
+    texts = {"x": "a red kite over the sea", "y": "two green frogs on a leaf"}
+    items = [Item(id=n, question="What?", references=(text,), tags={"metric": "cider"}) for n, text in texts.items()]
+    bench = write_bench(tmp_path / "b", items)
     asked = [(Asked(item=name, model="m"), f"{n:032x}") for n, name in enumerate("xy")]
     replies = ("a red kite over the sea", "a ship")
     given = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
-    run = make_run(tmp_path / "r", asked, given, Benchmark(tmp_path / "b"))
+    run = make_run(tmp_path / "r", asked, given, bench)
     collection = Collection([run.path])
     stored = dict(read_scores(run).select("item", "score").iter_rows())
     assert stored["x"] > stored["y"]
@@ -223,10 +214,9 @@ def test_items_on_one_image_or_of_one_group_are_one_cluster(collection: Collecti
     clusters = collection.answers.clusters
     assert clusters[0] == clusters[1]
     assert len(set(clusters.tolist())) == 5
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for name, group in (("x", ""), ("y", "x"), ("z", "w"), ("v", "w"), ("u", "")):
-            writer.add(Item(id=name, question="How many?", references=("1",), group=group))
-    own = Collection([tmp_path / "b"]).answers.clusters.tolist()
+    groups = {"x": "", "y": "x", "z": "w", "v": "w", "u": ""}
+    items = [Item(id=name, question="How?", references=("1",), group=group) for name, group in groups.items()]
+    own = Collection([write_bench(tmp_path / "b", items).path]).answers.clusters.tolist()
     assert own[0] == own[1] != own[2] == own[3] != own[4]
 
 

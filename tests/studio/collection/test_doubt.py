@@ -56,22 +56,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return ask(tmp_path_factory.mktemp("doubt"), CHOSEN | EASY)
 
 
-def doubts_of(collection: Collection) -> dict[str, float | None]:
-    return dict(zip(collection.items.get_column("id"), collection.doubts(), strict=True))
-
-
-def test_doubts_are_the_ratios_of_wrong_golds(run: Run) -> None:
-    doubts = doubts_of(Collection([run.path]))
+def test_doubts_are_the_ratios_of_wrong_golds_by_which_items_are_found_and_sorted(run: Run) -> None:
+    collection = Collection([run.path])
+    doubts = dict(zip(collection.items.get_column("id"), collection.doubts(), strict=True))
     table = wrong_golds.measure(results_of([run], Scorer()), Settings()).table
     ratios = dict(table.filter(modality="image").select("item", "ratio").iter_rows())
     assert {**doubts, "one voice": ratios["one voice"]} == pytest.approx(ratios | {"free": None})
     assert (doubts["one voice"], doubts["free"]) == (None, None)
     assert min(ratios["doubted"], ratios["two options"]) > ratios["few"] > ratios["sound"]
     assert ratios["doubted"] > 0 > ratios["sound"]
-
-
-def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
-    collection = Collection([run.path])
     shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
     assert set(shown) == {"scattered", "doubted", "two options"}
     assert collection.table.get_column("doubt").null_count() == 2

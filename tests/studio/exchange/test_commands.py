@@ -10,7 +10,6 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.recipes.reviews import ReviewSettings, find_review, open_review
-from eyetest.studio.project import ReviewProject
 from tests.running.benches import make_bench
 from tests.studio.exchange.test_round_trips import region
 from tests.support.command import call
@@ -24,10 +23,6 @@ def place(tmp_path: Path) -> Path:
     bench = make_bench(tmp_path / "bench", ITEMS)
     with open_review([bench.path], ReviewSettings(reviewers=2, form="mmmu-pro-errors")).project:
         return bench.path
-
-
-def review(place: Path) -> ReviewProject:
-    return find_review(place)
 
 
 def fill_in(path: Path, reviewer: str, *decisions: dict[str, str]) -> Path:
@@ -51,7 +46,7 @@ def test_a_queue_goes_out_and_decisions_come_in_once(place: Path, tmp_path: Path
     assert "3 decisions in ana.csv, 0 of them new" in call("review", "import", ana, "--on", place).fine()
     ben = fill_in(tmp_path / "out" / "queue.csv", "ben", keep, keep | {"label_seen-wrong": "text; colours"})
     call("review", "import", ben, "--on", place).fine()
-    with review(place) as project:
+    with find_review(place) as project:
         given = [(one.item, one.reviewer, one.decision) for one in project.decisions()]
         first, second, third, last = project.outcomes()
         assert given == [
@@ -66,11 +61,6 @@ def test_a_queue_goes_out_and_decisions_come_in_once(place: Path, tmp_path: Path
     assert "5 decisions in decisions.csv, 0 of them new" in again
 
 
-def first_image(place: Path, question: str) -> bytes:
-    bench = Benchmark(place)
-    return next(bench.images.read(item.images[0]) for item in bench if item.question == question)
-
-
 def test_a_tools_users_get_their_names(place: Path, tmp_path: Path) -> None:
     call("review", "export", place, "--to", tmp_path / "out", "--tool", "label-studio").fine()
     path = tmp_path / "out" / "tasks.json"
@@ -82,7 +72,7 @@ def test_a_tools_users_get_their_names(place: Path, tmp_path: Path) -> None:
     path.write_bytes(msgspec.json.encode(tasks))
     stated = call("review", "import", path, "--on", place, "--reviewer", "1=ana", "--reviewer", "2=ben").fine()
     assert f"2 decisions in {path.name}, 2 of them new" in stated
-    with review(place) as project:
+    with find_review(place) as project:
         assert [(one.reviewer, one.decision, one.labels) for one in project.decisions()] == [
             (name, "keep", {"error": "knowledge", "seen-wrong": ["text", "colours"]}) for name in ("ana", "ben")
         ]
@@ -100,7 +90,9 @@ def test_images_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) 
     tasks = json.loads((tmp_path / "out" / "tasks.json").read_bytes())
     (address,) = tasks[0]["data"]["images"]
     image = (Path("/") / address.removeprefix("/data/local-files/?d=")).read_bytes()
-    assert image == first_image(place, tasks[0]["data"]["question"])
+    bench = Benchmark(place)
+    (item,) = (item for item in bench if item.question == tasks[0]["data"]["question"])
+    assert image == bench.images.read(item.images[0])
     call("review", "export", place, "--to", tmp_path / "csv").fine()
     with (tmp_path / "csv" / "queue.csv").open(newline="", encoding="utf-8") as file:
         images = [Path(row["images"]) for row in csv.DictReader(file)]
@@ -130,7 +122,7 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: P
     assert "is a folder; name the file itself" in given
     named = call("review", "import", tmp_path / "x.csv", "--on", place, "--reviewer", "3=").refused()
     assert "--reviewer: found '3=', expected NAME or ID=NAME" in named
-    with review(place) as project:
+    with find_review(place) as project:
         assert project.people.rows() == []
 
 

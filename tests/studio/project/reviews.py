@@ -8,7 +8,6 @@ from eyetest.records import Decision, DecisionKind
 from eyetest.studio.decisions import Person, ReviewPlan, Role, Task
 from eyetest.studio.project import ReviewProject
 
-PEOPLE = ("ann", "bob", "eve")
 OPENED: list[ReviewProject] = []
 """Those that a test has begun, to be closed after it."""
 _NONCES = count()

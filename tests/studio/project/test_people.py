@@ -2,26 +2,17 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eyetest.errors import Forbidden, InputError
 from eyetest.studio.database import SESSION, VALID
-from eyetest.studio.project import ReviewProject
-from tests.studio.project.reviews import HandClock, begin, people, plan_of, say, take
+from tests.studio.project.reviews import begin, people, plan_of, say, take
 
 
-@pytest.fixture
-def review(tmp_path: Path) -> Iterator[tuple[ReviewProject, HandClock]]:
-    project, clock = begin(tmp_path, plan_of(1))
-    yield project, clock
-    project.close()
-
-
-def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_a_link_opens_in_one_browser(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     first = project.people.enter(token, None)
     assert (first.person.name, first.person.role) == ("ann", "reviewer")
@@ -36,19 +27,8 @@ def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) ->
     assert again.csrf != first.csrf
 
 
-def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Path) -> None:
-    mask = os.umask(0o022)
-    try:
-        project, _ = begin(tmp_path / "r", plan_of(1))
-        project.people.invite("ann")
-        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "r").glob("review.db*")}
-    finally:
-        os.umask(mask)
-    assert set(modes.values()) == {0o600}
-
-
-def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_invited_again_the_old_link_and_session_are_dead(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     entered = project.people.enter(token, None)
     newer = project.people.invite("ann", "admin")
@@ -59,8 +39,8 @@ def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewPro
     assert [row.name for row in project.people.rows()] == ["ann"]
 
 
-def test_a_session_and_a_link_end(review: tuple[ReviewProject, HandClock]) -> None:
-    project, clock = review
+def test_a_session_and_a_link_end(tmp_path: Path) -> None:
+    project, clock = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     clock.now += VALID
     cookie = project.people.enter(token, None).cookie
@@ -72,8 +52,8 @@ def test_a_session_and_a_link_end(review: tuple[ReviewProject, HandClock]) -> No
         assert (project.people.session(cookie) is not None) is is_open
 
 
-def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_who_is_revoked_is_out_and_what_they_held_is_free(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     token = project.people.invite("ann")
     entered = project.people.enter(token, None)
     ann = entered.person
@@ -98,8 +78,8 @@ def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewPr
     assert project.people.rows()[0].revoked is False
 
 
-def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
+def test_names_and_roles_that_make_no_sense(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
     for name in ("", "  ", "x" * 61, "a\nb", "a\x00"):
         with pytest.raises(InputError, match="name: found"):
             project.people.invite(name)
@@ -110,11 +90,17 @@ def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClo
         project.people.revoke("Ann Sorensen")
 
 
-def test_no_secret_is_on_disk(review: tuple[ReviewProject, HandClock]) -> None:
-    project, _ = review
-    token = project.people.invite("ann")
-    entered = project.people.enter(token, None)
-    stored = b"".join(path.read_bytes() for path in project.folder.iterdir())
+def test_no_secret_is_on_disk_and_hashes_of_links_and_cookies_are_for_the_owner_of_the_file(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        project, _ = begin(tmp_path / "r", plan_of(1))
+        token = project.people.invite("ann")
+        entered = project.people.enter(token, None)
+        files = list(project.folder.iterdir())
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    finally:
+        os.umask(mask)
+    stored = b"".join(path.read_bytes() for path in files)
     assert b"ann" in stored
     for secret in (token, entered.cookie, entered.csrf):
         assert secret.encode() not in stored

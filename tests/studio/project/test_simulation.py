@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from eyetest.errors import EyetestError, Forbidden
+from eyetest.errors import EyetestError, Forbidden, InputError
 from eyetest.records import Decision, DecisionKind
 from eyetest.studio.decisions import Person, Task
 from eyetest.studio.project import CLAIM, ReviewProject
@@ -154,6 +154,9 @@ def test_decisions_cannot_be_changed_or_deleted(tmp_path: Path) -> None:
     (ann,) = people(project, "ann")
     task = project.next_task(ann)
     assert task is not None
+    for nonce in ("", "x" * 201):
+        with pytest.raises(InputError, match="nonce"):
+            project.decide(ann, task, decision(task, "keep"), nonce)
     project.decide(ann, task, decision(task, "keep"), "n")
     for statement in ("UPDATE decisions SET record = ''", "DELETE FROM decisions"):
         with pytest.raises(EyetestError, match="decisions stay"), project.database.write() as connection:

@@ -2,20 +2,28 @@
 
 from pathlib import Path
 
+import pytest
+
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import Decided, with_people
 from eyetest.studio.forms import Form
-from tests.studio.app.reviewing.conftest import IDS, Enter, MakeProject
+from tests.studio.app.reviewing.conftest import IDS, Enter, MakeProject, Visitor
 from tests.studio.collection.test_opening import write_refinement
 
 
-def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
+@pytest.fixture
+def ann(make_project: MakeProject, enter: Enter) -> Visitor:
+    """A reviewer at the first of six items."""
+    ann = enter(make_project(), "Ann")
     assert "6 to go" in ann.get("/").text
     assert ann.next() == "q0"
+    return ann
+
+
+def test_one_item_comes_after_the_other_until_nothing_waits(ann: Visitor) -> None:
+    project = ann.project
     for number, item in enumerate(IDS[1:], 2):
         ann.decide("unsure")
         assert ann.hidden("item") == item
@@ -26,10 +34,8 @@ def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakePr
     assert (given[-1].reason, given[-1].comment, given[-1].reviewer) == ("unclear", "hm", "Ann")
 
 
-def test_a_form_is_kept_with_its_fields(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
-    ann.next()
+def test_a_form_is_kept_with_its_fields(ann: Visitor) -> None:
+    project = ann.project
     ann.decide("keep", **{"label_image": "yes", "label_faults": ["c", "a"], "label_note": " so\r\nso "})
     (given,) = project.decisions()
     assert given.labels == {"image": "yes", "faults": ["a", "c"], "note": "so\nso"}
@@ -37,10 +43,8 @@ def test_a_form_is_kept_with_its_fields(make_project: MakeProject, enter: Enter)
     assert project.decisions()[1].labels == {}
 
 
-def test_a_fix_keeps_what_was_changed_and_nothing_else(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
-    ann.next()
+def test_a_fix_keeps_what_was_changed_and_nothing_else(ann: Visitor) -> None:
+    project = ann.project
     assert '<textarea id="edit_a" name="edit_a"' in ann.page
     same = {"edit_question": "Which animal is number 0?", "edit_b": "Blue whale", "edit_c": "Green frog"}
     same |= {"edit_tags": "year=2020\ntask=birds"}
@@ -51,10 +55,8 @@ def test_a_fix_keeps_what_was_changed_and_nothing_else(make_project: MakeProject
     assert project.decisions()[-1].edits == {"answer": ["A", "C"], "tags": {"task": "fowl"}}
 
 
-def test_what_is_refused_comes_back_as_it_was_typed(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
-    ann.next()
+def test_what_is_refused_comes_back_as_it_was_typed(ann: Visitor) -> None:
+    project = ann.project
     nonce = ann.hidden("nonce")
     answer = ann.decide(
         "fix", **{"edit_question": "<b>Where?", "edit_answer": "A", "label_note": "a & b", "comment": "c < d"}
@@ -79,10 +81,8 @@ def test_what_is_refused_comes_back_as_it_was_typed(make_project: MakeProject, e
     assert project.decisions() == []
 
 
-def test_sent_twice_it_counts_once(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
-    ann.next()
+def test_sent_twice_it_counts_once(ann: Visitor) -> None:
+    project = ann.project
     form = {name: ann.hidden(name) for name in ("item", "nonce")} | {"decision": "unsure"}
     for _ in range(3):
         ann.post("/decide", form)
@@ -115,10 +115,8 @@ def test_a_reviewer_does_not_see_what_people_said_before(
             visitor.decide(kind)
 
 
-def test_what_was_decided_can_be_decided_anew(make_project: MakeProject, enter: Enter) -> None:
-    project = make_project()
-    ann = enter(project, "Ann")
-    ann.next()
+def test_what_was_decided_can_be_decided_anew(ann: Visitor) -> None:
+    project = ann.project
     ann.decide("drop", reason_text="my own words")
     assert "my own words" in ann.get("/").text
     ann.get("/task?item=q0")

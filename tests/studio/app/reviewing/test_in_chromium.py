@@ -67,20 +67,16 @@ def test_keys_alone_solve(browser: Browser, collection: Collection, make_project
     project = make_project(("q0",), form=Form(solve=True, fields=FORM.fields))
     with served(make_review_app(collection, project)) as address:
         ben = enter(browser, address, project, "Ben")
-        solve(browser, address, project, ben)
-
-
-def solve(browser: Browser, address: str, project: ReviewProject, ben: BrowserWindow) -> None:
-    ben.press_to("n")
-    assert "What is the answer?" in ben.text
-    check_accessible(browser, ben.evaluate("location.href"), visitor=ben)
-    ben.press("b")
-    ben.press_to("Enter")
-    assert "You answered B, the gold is A." in ben.text
-    chosen = "document.querySelector('.kind.fix input').click() || true"
-    check_accessible(browser, ben.evaluate("location.href"), ready=chosen, visitor=ben)
-    ben.press("k", "1")
-    ben.press_to("Enter")
+        ben.press_to("n")
+        assert "What is the answer?" in ben.text
+        check_accessible(browser, ben.evaluate("location.href"), visitor=ben)
+        ben.press("b")
+        ben.press_to("Enter")
+        assert "You answered B, the gold is A." in ben.text
+        chosen = "document.querySelector('.kind.fix input').click() || true"
+        check_accessible(browser, ben.evaluate("location.href"), ready=chosen, visitor=ben)
+        ben.press("k", "1")
+        ben.press_to("Enter")
     assert [(one.item, one.decision, one.solved) for one in project.decisions()][-1] == ("q0", "keep", "B")
     assert (ben.errors, [one for one in ben.requests if not one.startswith(address)]) == ([], [])
 

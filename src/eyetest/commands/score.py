@@ -12,7 +12,7 @@ from rich.text import Text
 from eyetest.commands.base import observer, open_bench, open_run, path_of, split_words
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Words, panel
-from eyetest.commands.results import Lines, Result, estimates, safe
+from eyetest.commands.results import Found, Lines, Result, estimates, safe
 from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def score(
         720
         >>> scored.frame.columns[:4]
         ['model', 'modality', 'ask', 'order']
-        >>> et.score(text="A dog", options=["cat", "dog"]).readings["eyetest"].index
+        >>> et.score(text="A dog", options=["cat", "dog"]).data["eyetest"].index
         1
 
     """
@@ -93,7 +93,7 @@ def score(
         if not 2 <= len(given) <= MAX_CHOICES:
             raise InputError(f"{heading('options')}: found {len(given)}, expected from 2 to {MAX_CHOICES}")
         names = RULE_SETS if rules == "all" else [rules]
-        return ReadingResult(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
+        return _readings(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
     if run is None:
         raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
     if options:
@@ -196,44 +196,24 @@ class ScoreResult(Result):
         return lines
 
 
-@dataclass(frozen=True, repr=False)
-class ReadingResult(Result):
-    """How one reply is read, by one rule set or by all."""
+def _readings(text: str, options: Sequence[str], readings: "dict[str, Reading]") -> Found:
+    """How one reply is read by each rule set: in which way, the option it chooses, and the rule."""
+    from eyetest.records import letter
 
-    text: str
-    options: Sequence[str]
-    readings: "dict[str, Reading]"
-    """The readings by rule set."""
-    title = "reading"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a rule set: how the reply is read, the option it chooses, and the rule."""
-        schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
-        rows = [(name, r.kind, self._option(r), r.rule, r.why) for name, r in self.readings.items()]
-        return pl.DataFrame(rows, schema=schema, orient="row")
-
-    def as_json(self) -> "dict[str, Reading]":
-        """The readings by rule set."""
-        return self.readings
-
-    def _option(self, reading: "Reading") -> str | None:
-        from eyetest.records import letter
-
+    rows, lines = [], []
+    for name, reading in readings.items():
         index = reading.index
-        return None if index is None else f"{letter(index)}. {self.options[index]}"
-
-    def __rich__(self) -> RenderableType:
-        lines = []
-        for name, reading in self.readings.items():
-            chosen = f" {safe(option)}" if (option := self._option(reading)) else ""
-            by = f"by {reading.rule}" if reading.rule else ""
-            why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
-            parts = ((f"{name}: ", "dim"), (reading.kind, COLOURS[reading.kind]), chosen)
-            lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
-        if len(lines) == 1 and (span := next(iter(self.readings.values())).span):
-            lines.append(marked(self.text, span))
-        return Lines(*lines)
+        option = None if index is None else f"{letter(index)}. {options[index]}"
+        rows.append((name, reading.kind, option, reading.rule, reading.why))
+        by = f"by {reading.rule}" if reading.rule else ""
+        why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
+        parts = ((f"{name}: ", "dim"), (reading.kind, COLOURS[reading.kind]), f" {safe(option)}" if option else "")
+        lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
+    if len(lines) == 1 and (span := next(iter(readings.values())).span):
+        lines.append(marked(text, span))
+    schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return Found("reading", frame, text=Lines(*lines), data=readings)
 
 
 def telling_axes(rows: "pl.LazyFrame") -> list[str]:

@@ -95,10 +95,11 @@ def grey_thumbnail(image: Pillow.Image) -> npt.NDArray[np.uint8]:
 
 def open_small(data: bytes, side: int) -> Pillow.Image:
     """An image in RGB on white, upright, no smaller than ``side`` (JPEG is decoded at reduced size)."""
-    return _flattened(ImageOps.exif_transpose(decode(data, side)))
+    return flattened(ImageOps.exif_transpose(decode(data, side)))
 
 
-def _flattened(image: Pillow.Image) -> Pillow.Image:
+def flattened(image: Pillow.Image) -> Pillow.Image:
+    """An image of any mode in RGB on white."""
     if image.mode.startswith(("I", "F")):
         values = np.nan_to_num(np.asarray(image, dtype=np.float64))
         low = min(0.0, float(values.min()))

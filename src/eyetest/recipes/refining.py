@@ -39,7 +39,6 @@ from eyetest.reports.dataset_card import card_of, read_facts, write_card
 from eyetest.reports.refinements import (
     NOT_REVIEWED,
     Members,
-    Records,
     RefinedFrom,
     RefinedItems,
     RefinementRecord,
@@ -278,7 +277,7 @@ class Refining:
         old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
         manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
-        known = card_of(written, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
+        known = card_of(written, read_facts(self.to / FACTS), self.to)
         write_card(known, written.path, written.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from eyetest.commands.reconcile import ReconcileResult as ReconcileResult, reconcile as reconcile
     from eyetest.commands.refine import RefineResult as RefineResult, refine as refine
     from eyetest.commands.reform import reform as reform
-    from eyetest.commands.report import ReportResult as ReportResult, chart as chart, report as report
+    from eyetest.commands.report import chart as chart, report as report
     from eyetest.commands.results import Found as Found
     from eyetest.commands.review import (
         ReviewStatus as ReviewStatus,
@@ -102,7 +102,7 @@ _HOMES = {
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",
-    "eyetest.commands.report": "ReportResult chart report",
+    "eyetest.commands.report": "chart report",
     "eyetest.commands.results": "Found",
     "eyetest.commands.review": "ReviewStatus export_review import_review invite review review_decisions "
     "review_outcomes review_status revise",

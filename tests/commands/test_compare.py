@@ -29,8 +29,7 @@ def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> str:
-    monkeypatch.chdir(tmp_path)
+def run(workdir: Path, eyetest: Eyetest) -> str:
     drawn = np.random.default_rng(1).random((100, len(SKILLS)))
     scores = {m: [int(x < skill) for x in drawn[:, i]] for i, (m, skill) in enumerate(SKILLS.items())}
     bring_in(eyetest, "r", scores)
@@ -100,10 +99,9 @@ def test_escape_sequences_do_not_reach_the_terminal(run: str, eyetest: Eyetest) 
     assert "\x1b" not in eyetest("compare", "odd").fine()
 
 
-def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+def test_real_answers(shared: Path, workdir: Path, eyetest: Eyetest) -> None:
     """MMMU-Pro's own answers with ten options: the counts and p-values are those of statsmodels on its matrix."""
     theirs = pytest.importorskip("statsmodels.stats.contingency_tables")
-    monkeypatch.chdir(tmp_path)
     matrix = shared / "data/mmmu_pro/matrix.csv"
     header = r"(?P<condition>[^|]+)\|(?P<model>[^|]+)\|(?P<variant>[^|]+)\|(?P<ask>.+)"
     kept = "modality=variant:standard10>image,vision10>screenshot,standard4>"

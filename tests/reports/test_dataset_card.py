@@ -13,14 +13,7 @@ from markdown_it import MarkdownIt
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Lineage, Manifest, Recipe, Turn, Verdict
-from eyetest.reports.dataset_card import (
-    Known,
-    Licence,
-    Statements,
-    card_of,
-    with_settings,
-    write_card,
-)
+from eyetest.reports.dataset_card import Known, Licence, Statements, card_of, with_settings, write_card
 from eyetest.tabular.record_files import write_records
 from tests.conftest import png
 

@@ -196,13 +196,13 @@ def _measured(
     results: "Results | None", name: str, tell: Callable[["pl.DataFrame"], Iterable[str]], how: "Settings"
 ) -> tuple[str, ...]:
     from eyetest.measures import MEASURES, NotMeasurable
-    from eyetest.measures.results import own_settings, under_one_modality
+    from eyetest.measures.results import under_one_modality
 
     if results is None:
         return (f"{_NOT_TESTED}no run is named",)
     try:
         kept = under_one_modality(results)[0] if name in _WITH_IMAGE else results
-        table = MEASURES[name].measure(kept, replace(how, own=own_settings(MEASURES[name], {}))).table
+        table = MEASURES[name].measure(kept, how).table
         return tuple(tell(table)) or (f"{_NOT_TESTED}no value",)
     except (NotMeasurable, InputError) as reason:
         return (f"{_NOT_TESTED}{reason}",)

@@ -66,9 +66,9 @@ def harden_options(
     facts = {"record": done.record, "waiting": [verdict.item for verdict in done.open]}
     notes = list(option_notes(done))
     line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"
-    result, types = NewBenchmark(done.benchmark, line, facts, notes), {"outcome": pl.String, "items": pl.Int64}
-    result.counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
-    return result
+    types = {"outcome": pl.String, "items": pl.Int64}
+    counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
+    return NewBenchmark(done.benchmark, line, facts, notes, counts)
 
 
 def harden_screenshot(

@@ -7,13 +7,7 @@ from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
 
 
-def merge(
-    runs: Runs,
-    /,
-    *,
-    to: AnyPath | None = None,
-    prefer_first: bool = False,
-) -> Written:
+def merge(runs: Runs, /, *, to: AnyPath | None = None, prefer_first: bool = False) -> Written:
     """Combine runs about one benchmark into one run.
 
     Runs that answered the same question differently are refused, unless the first is to count; only a failed call
@@ -44,7 +38,6 @@ def merge(
     merged = merge_into(opened, target, observer().note, prefer_first=prefer_first)
     about = f"{counted(merged.planned, 'planned call')} of {counted(merged.models, 'model')}"
     notes = [f"{counted(merged.decided, 'answer')} differed; the first was taken"] if merged.decided else []
-    done = Written(f"{about} → {target}", msgspec.to_builtins(merged) | {"run": str(target)}, notes)
     brought = list(merged.brought.items())
-    done.counts = pl.DataFrame(brought, schema={"run": pl.String, "answers": pl.Int64}, orient="row")
-    return done
+    counts = pl.DataFrame(brought, schema={"run": pl.String, "answers": pl.Int64}, orient="row")
+    return Written(f"{about} → {target}", msgspec.to_builtins(merged) | {"run": str(target)}, notes, counts)

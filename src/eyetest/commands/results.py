@@ -185,36 +185,38 @@ def listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
     return Found(title, frame, **{"text": table(columns, [], rows)} | more)
 
 
-class Written(Result):
-    """What a command wrote: one line for people, and its facts for programs."""
+class Written(Found):
+    """What a command wrote: one line for people, below ``counts`` where there are any, and its facts for programs."""
 
-    counts: "pl.DataFrame | None" = None
-    """What is printed above the line."""
-
-    def __init__(self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) -> None:
-        self.line, self.facts, self.notes = line, dict(facts), notes
+    def __init__(
+        self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = (), counts: "pl.DataFrame | None" = None
+    ) -> None:
+        super().__init__("", counts, notes, data={**facts, "notes": list(notes)})
+        self.line, self.facts = line, dict(facts)
 
     @property
     def frame(self) -> "pl.DataFrame":
         """The counts, or else the facts as one row; a fact with several values is left out."""
-        if self.counts is not None:
-            return self.counts
-        return pl.DataFrame([{name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}])
-
-    def as_json(self) -> Any:
-        """All facts."""
-        return {**self.facts, "notes": list(self.notes)}
+        plain = {name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}
+        return pl.DataFrame([plain]) if self.table is None else self.table
 
     def __rich__(self) -> RenderableType:
         line = Lines(Text(safe(self.line)))
-        return line if self.counts is None else Group(estimates(self.counts), line)
+        return line if self.table is None else Group(estimates(self.table), line)
 
 
 class NewBenchmark(Written):
     """A benchmark that a command wrote."""
 
-    def __init__(self, benchmark: "Benchmark", line: str, facts: Mapping[str, Any], notes: Sequence[str]) -> None:
-        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **facts}, notes)
+    def __init__(
+        self,
+        benchmark: "Benchmark",
+        line: str,
+        facts: Mapping[str, Any],
+        notes: Sequence[str],
+        counts: "pl.DataFrame | None" = None,
+    ) -> None:
+        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **facts}, notes, counts)
         self.benchmark = benchmark
 
     def _repr_html_(self) -> str:

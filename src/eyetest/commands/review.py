@@ -170,14 +170,7 @@ def revise(place: AnyPath, /, *, to: AnyPath, overwrite: Overwrite = False) -> N
     return NewBenchmark(revised.benchmark, f"{manifest.name} {manifest.version} · {counts}", facts, [*notes, where])
 
 
-def export_review(
-    place: AnyPath,
-    /,
-    *,
-    to: AnyPath,
-    tool: str = "csv",
-    overwrite: Overwrite = False,
-) -> Written:
+def export_review(place: AnyPath, /, *, to: AnyPath, tool: str = "csv", overwrite: Overwrite = False) -> Written:
     """Write the open and the made decisions of a review as files of another tool.
 
     A review of a benchmark has to exist: eyetest review PLACE --address none prepares one. Decisions that people make

@@ -64,9 +64,7 @@ def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
 @measure(
     "wrong-golds",
     "golds that models' votes speak against, the most suspect first: a queue for people",
-    {
-        "people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong"),
-    },
+    {"people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong")},
     by_tag=False,
 )
 def wrong_golds(results: Results, settings: Settings) -> Measured:

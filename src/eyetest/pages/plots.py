@@ -83,13 +83,7 @@ def rows(names: Sequence[str], field: str = "series", **scale: Any) -> alt.Y:
     return alt.Y(field, type="nominal", sort=list(names), title=None).scale(domain=list(names), **scale)
 
 
-def across(
-    title: str,
-    *,
-    form: str = PERCENT,
-    domain: Sequence[float] | None = None,
-    ticks: int = 5,
-) -> Across:
+def across(title: str, *, form: str = PERCENT, domain: Sequence[float] | None = None, ticks: int = 5) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
     axis = alt.Axis(tickCount=ticks, labelExpr=_labels(form))

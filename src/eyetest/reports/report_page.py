@@ -18,14 +18,7 @@ from eyetest.pages.plots import for_page
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
-from eyetest.reports.answer import (
-    cautions,
-    details,
-    first_sentence,
-    lacks,
-    nothing_scored,
-    usual,
-)
+from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored, usual
 from eyetest.reports.leaderboard import VIEWS, board_of
 from eyetest.reports.leaderboard import first_sentence as leaders
 from eyetest.reports.refinements import ranking_shift, together

@@ -59,11 +59,7 @@ if TYPE_CHECKING:
     )
     from eyetest.commands.run import PlanResult as PlanResult, run as run
     from eyetest.commands.score import ScoreResult as ScoreResult, score as score
-    from eyetest.commands.show import (
-        BenchmarkResult as BenchmarkResult,
-        StatusResult as StatusResult,
-        show as show,
-    )
+    from eyetest.commands.show import StatusResult as StatusResult, show as show
     from eyetest.commands.similar import similar as similar
     from eyetest.commands.subset import SubsetResult as SubsetResult, subset as subset
     from eyetest.errors import EyetestError as EyetestError
@@ -108,7 +104,7 @@ _HOMES = {
     "review_outcomes review_status revise",
     "eyetest.commands.run": "PlanResult run",
     "eyetest.commands.score": "ScoreResult score",
-    "eyetest.commands.show": "BenchmarkResult StatusResult show",
+    "eyetest.commands.show": "StatusResult show",
     "eyetest.commands.similar": "similar",
     "eyetest.commands.subset": "SubsetResult subset",
     "eyetest.errors": "EyetestError",

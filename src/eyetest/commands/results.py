@@ -157,8 +157,8 @@ class Found(Result):
     text: RenderableType | None = None
     data: Any = None
     """What JSON holds."""
-    item: "Item | None" = None
-    """What a notebook shows above."""
+    above: "Benchmark | Item | None" = None
+    """What a notebook shows above the table."""
     html: str | None = None
     exit_code: int = 0
 
@@ -175,7 +175,7 @@ class Found(Result):
         return super().__rich__() if self.text is None else self.text
 
     def _repr_html_(self) -> str:
-        above = self.item._repr_html_() if self.item else ""
+        above = "" if self.above is None else self.above._repr_html_()
         return above + (super()._repr_html_() if self.html is None else self.html)
 
 

@@ -2,20 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
-from eyetest.commands.results import LONGEST_SHOWN, Found, Lines, Result, estimates, listing, safe, table
+from eyetest.commands.results import LONGEST_SHOWN, Found, Lines, estimates, listing, safe, table
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def show(
     limit: Annotated[int | None, SHORT_N] = None,
     condition: str | None = None,
     model: Annotated[Words, SHORT_M] = (),
-) -> Result:
+) -> Found:
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
@@ -85,7 +83,7 @@ def show(
 
         return review_status(path)
     benchmark = open_bench(what if isinstance(what, Benchmark) else path, read_options(images_required=False))
-    return BenchmarkResult(benchmark, limit) if item is None else _item(benchmark[item], condition)
+    return _benchmark(benchmark, limit) if item is None else _item(benchmark[item], condition)
 
 
 def contents(counts: "ItemCounts") -> str:
@@ -123,46 +121,27 @@ def lengths(benchmark: "Benchmark") -> dict[str, float]:
     return {of: round(sum(own) / len(own), 1) for of, own in counts.items() if own}
 
 
-@dataclass(frozen=True, repr=False)
-class BenchmarkResult(Result):
+def _benchmark(benchmark: "Benchmark", limit: int | None) -> Found:
     """What a benchmark holds: its manifest, tags and items."""
+    from eyetest.benchmarks.folder import item_frame
 
-    benchmark: "Benchmark"
-    limit: int | None = None
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row an item."""
-        from eyetest.benchmarks.folder import item_frame
-
-        options = pl.col("options").list.len().cast(pl.Int64)
-        return item_frame(islice(self.benchmark, self.limit)).select("id", "images", options, "gold", "question")
-
-    def as_json(self) -> Any:
-        """The manifest, average lengths and sizes, and all items up to the limit."""
-        items = list(islice(self.benchmark, self.limit))
-        return {"manifest": self.benchmark.manifest, "on average": lengths(self.benchmark), "items": items}
-
-    def _repr_html_(self) -> str:
-        return self.benchmark._repr_html_()
-
-    def __rich__(self) -> RenderableType:
-        manifest, tags = self.benchmark.manifest, Counter[str]()
-        for item in self.benchmark:
-            tags.update(item.tags.keys())
-        facts = Table.grid(padding=(0, 2))
-        means = ", ".join(f"{value:,g} {name}" for name, value in lengths(self.benchmark).items())
-        more = ("on average", means), ("tags", listed(tags, _TAGS))
-        for name, value in (*benchmark_facts(self.benchmark).items(), *more):
-            facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
-        items = [
-            (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
-            for id_, images, options, gold, question in self.frame.head(
-                _ITEMS if self.limit is None else self.limit
-            ).rows()
-        ]
-        title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
-        return Group(title, facts, Text(), table(["id", "images", "options", "gold", "question"], [], items))
+    manifest, items, means = benchmark.manifest, list(islice(benchmark, limit)), lengths(benchmark)
+    options = pl.col("options").list.len().cast(pl.Int64)
+    frame = item_frame(items).select("id", "images", options, "gold", "question")
+    tags = Counter(name for item in benchmark for name in item.tags)
+    facts = Table.grid(padding=(0, 2))
+    average = ", ".join(f"{value:,g} {name}" for name, value in means.items())
+    more = ("on average", average), ("tags", listed(tags, _TAGS))
+    for name, value in (*benchmark_facts(benchmark).items(), *more):
+        facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+    rows = [
+        (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
+        for id_, images, options, gold, question in frame.head(_ITEMS if limit is None else limit).rows()
+    ]
+    title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
+    text = Group(title, facts, Text(), table(["id", "images", "options", "gold", "question"], [], rows))
+    data = {"manifest": manifest, "on average": means, "items": items}
+    return Found("", frame, text=text, data=data, above=benchmark, html="")
 
 
 def _beginning(text: str, most: int) -> str:
@@ -180,7 +159,7 @@ def _item(item: "Item", word: str | None) -> Found:
     if word is None:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
         text = Lines(item_text(item))
-        return listing("item", ("field", "value"), fields, data=item, text=text, item=item, html="")
+        return listing("item", ("field", "value"), fields, data=item, text=text, above=item, html="")
     condition, *others = read_conditions(word)
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
@@ -308,7 +287,7 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
     shown = [{"asked": case.asked, "response": case.response, "scored": case.scored} for case in cases]
     text = answers_text(record, cases, len(calls) - len(cases), _ANSWERS_SHOWN if limit is None else limit)
     columns = (*Asked.__struct_fields__, "reply", "outcome", *read)
-    return listing("answers", columns, rows, data=shown, text=text, item=record)
+    return listing("answers", columns, rows, data=shown, text=text, above=record)
 
 
 def _list(name: str) -> Found:

@@ -1,7 +1,5 @@
 """``compare``: who leads, in four forms; models and modalities; items to read."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.runs.conftest import Eyetest
+from tests.runs.written import separated
 
 pytestmark = pytest.mark.journey
 
@@ -18,13 +17,9 @@ SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
 
 
 def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words: object) -> None:
-    """A run from a matrix of verdicts; a model's column may be shorter, or hold nothing."""
-    rows = [["item", *columns]]
-    for number in range(max(map(len, columns.values()))):
-        rows.append([f"q{number:03}", *(str(column[number]) for column in columns.values())])
-    table = io.StringIO()
-    csv.writer(table).writerows(rows)
-    Path(f"{name}.csv").write_text(table.getvalue())
+    """A run from a matrix of verdicts."""
+    rows = zip(*columns.values(), strict=True)
+    separated(Path(f"{name}.csv"), ["item", *columns], *([f"q{n:03}", *row] for n, row in enumerate(rows)))
     eyetest("import", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from tests.runs.conftest import Eyetest
+from tests.runs.written import separated
 from tests.scoring.test_table import animals, make_bench
 
 pytestmark = pytest.mark.journey
@@ -89,6 +90,5 @@ def test_a_small_part_stands_for_the_whole(workdir: Path, eyetest: Eyetest) -> N
 
 
 def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:
-    head = ",".join(["item", *(f"m{first + n}" for n in range(right.shape[1]))])
-    lines = [",".join([name, *map(str, row)]) for name, row in zip(items, right.astype(int).tolist(), strict=True)]
-    path.write_text("\n".join([head, *lines]))
+    rows = ([name, *row] for name, row in zip(items, right.astype(int).tolist(), strict=True))
+    separated(path, ["item", *(f"m{first + n}" for n in range(right.shape[1]))], *rows)

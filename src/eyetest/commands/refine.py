@@ -175,7 +175,9 @@ class RefineResult(Found):
 
         self.path, self.outcome, self.saved, self.page = path, outcome, saved, path / layout.REPORT
         notes = [*outcome.notes, *([f"{counted(saved, 'call')} saved by stopping early"] if saved else [])]
-        notes += waiting_notes(path, len(outcome.waiting))
+        if outcome.waiting:
+            how, waiting = typed("eyetest", "review", path), counted(len(outcome.waiting), "item")
+            notes.append(f"{waiting} for people ({how}); then run the same command again")
         if outcome.paused:
             skip = param("skip_review", True)
             notes.append(f"nothing after {outcome.paused} was done yet ({skip} goes on without people)")
@@ -225,9 +227,3 @@ class RefineResult(Found):
         if self.outcome.kept and not self.outcome.paused:
             parts.append(Lines(Text(f"{counted(len(self.outcome.kept), 'item')} → {self.benchmark.path}")))
         return Group(*parts)
-
-
-def waiting_notes(folder: Path, waiting: int) -> list[str]:
-    """How people decide about the items of a folder that wait for them."""
-    how = typed("eyetest", "review", folder)
-    return [f"{counted(waiting, 'item')} for people ({how}); then run the same command again"] if waiting else []

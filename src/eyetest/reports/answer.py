@@ -129,8 +129,8 @@ def _verdict(row: Row, against: _Rivals, level: float) -> str:
 
 
 def _use(report: Report) -> Iterator[str]:
-    """What the image adds."""
-    mean, gains = mean_gain(report), _gains(report, "gain")
+    """What the image adds: the measure's last row is the average over the others, or the only one."""
+    mean, gains = next(reversed(rows_of(report, "gain")), None), _gains(report, "gain")
     if mean is not None and mean["gain"] is not None and gains:
         shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
         whole = f"{shown:,} of {counted(len(gains), 'gain')}"
@@ -190,11 +190,6 @@ def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
     """Rows of a measure over the usual answers and those without the image; none if it does not apply."""
     table = report.material.known(measure, scope="usual and blind")
     return [] if table is None else table.to_dicts()
-
-
-def mean_gain(report: Report) -> dict[str, Any] | None:
-    """The gain measure's average over the rows of the headline; of a single row, that one."""
-    return next(reversed(rows_of(report, "gain")), None)
 
 
 def usual(report: Report) -> str:

@@ -81,9 +81,9 @@ def test_length_by_setting() -> None:
         {"item": "1", "request": "r3", "ask": "cot"},
     ]
     texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three."}
-    replies = pl.LazyFrame({"benchmark": ["bench"] * 3, "request": [*texts], "text": [*texts.values()]})
-    elsewhere = pl.LazyFrame({"benchmark": ["x"], "request": ["r1"], "text": ["of another benchmark"]})
-    of = replace(results(rows), replies=pl.concat([replies, elsewhere]))
+    replies = [{"benchmark": "bench", "request": request, "text": text} for request, text in texts.items()]
+    replies.append({"benchmark": "x", "request": "r1", "text": "of another benchmark"})
+    of = replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
     table = MEASURES["length"].measure(of, Settings()).table
     assert table.select("ask", "words", "sentences", "characters", "n").rows() == [
         ("cot", 3, 2, 15, 1),

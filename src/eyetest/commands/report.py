@@ -117,7 +117,7 @@ def report(
         drawn = drawing.tell(material)
         step("drawing", 0.6)
         scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
-        method = report_page.report_settings(material, (scorer, cluster), benchmarks)
+        method = report_page.report_settings(material, scorer, cluster, benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.stats.ranking import gini, standard_deviation, standings
 from eyetest.measures.tables import side_by_side
@@ -131,6 +132,8 @@ def test_domains_join_tasks() -> None:
     found = table(domain="domain")
     assert (found["words"]["weighted"], found["words"]["tasks"]) == (0.5, 2)
     assert found["captions"]["plain"] == 1.0
+    with pytest.raises(InputError, match="domain: 'task' names the tasks"):
+        table(task="task", domain="task")
 
 
 def test_benchmarks_are_tasks_and_one_alone_has_none() -> None:

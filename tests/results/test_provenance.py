@@ -94,7 +94,7 @@ def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark
     shutil.rmtree(bench.path)
     make_bench(bench.path, changed)
     (bench.path / "benchmark.json").write_bytes(manifest)
-    with pytest.raises(InputError, match=r"another benchmark than benchmark\.json"):
+    with pytest.raises(InputError, match=r"holds other items than benchmark\.json"):
         accuracy(run)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import counted, listed, param
+from eyetest.errors import InputError, counted, listed, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
 from eyetest.measures.stats.intervals import column_means, plain
@@ -107,6 +107,8 @@ def overall(results: Results, settings: Settings) -> Measured:
     task = _task_column(results, str(settings.own["task"]))
     results, repeated = _each_once(results, task)
     domain = results.by_tags([settings.own["domain"]]) if settings.own["domain"] else []
+    if task in domain:
+        raise InputError(f"domain: {short(settings.own['domain'])} names the tasks; name a tag that joins them")
     score, series = pl.col("score"), results.keys()
     keys = [key for key in series if key != "benchmark"]
     tags = dict.fromkeys(name for name in (task, *domain) if name != "benchmark")

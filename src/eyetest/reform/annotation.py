@@ -65,6 +65,11 @@ class ClassLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     synset: str = ""  # WordNet id, where the dataset gives one: ``n01440764``
     parent: str = ""  # group in the dataset's own hierarchy
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, each once."""
+        return tuple(dict.fromkeys(name for name in (self.name, *self.synonyms) if name.strip()))
+
 
 class Annotations:
     """A dataset's records, which can be iterated repeatedly, and its classes if it has a closed list."""

@@ -9,13 +9,13 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, counted, heading, param, typed
-from eyetest.harden.options.growing import grow_options
-from eyetest.harden.options.record import FOUND, OptionSettings, OptionsRecord
+from eyetest.harden.options.growing import GrownOptions, grow_options
+from eyetest.harden.options.record import FOUND, OptionSettings
 from eyetest.models.specs import parse_models
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.loading import refuse_others
 from eyetest.recipes.panels import StoppedEarly
-from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
+from eyetest.records import Item, ModelEntry, Prompt, Response
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
@@ -29,14 +29,6 @@ from eyetest.store import write_json
 OPTIONS_RECORD = "options.json"  # who wrote which options
 
 
-class HardenedOptions(NamedTuple):
-    """The benchmark with more options, the record of these, and the items that people should look at."""
-
-    benchmark: Benchmark
-    record: OptionsRecord
-    open: Sequence[Verdict]
-
-
 def write_options(
     benchmark: Benchmark,
     folder: Path,
@@ -44,19 +36,18 @@ def write_options(
     authors: OptionAuthors | None = None,
     *,
     tell: Callable[[str], None] = lambda line: None,
-) -> HardenedOptions:
+) -> GrownOptions:
     """Give items more options in a folder; ``tell`` reports work that takes a while."""
     refuse_others(folder, "writing options", {BENCHMARK, OPTIONS_RECORD, RUN}, BENCHMARK)
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another folder")
     tell("choosing options")
     grown = grow_options(benchmark, folder / BENCHMARK, settings, authors=authors, overwrite=True)
-    record = grown.record
-    write_json(folder / OPTIONS_RECORD, record)
-    return HardenedOptions(grown.benchmark, record, grown.verdicts)
+    write_json(folder / OPTIONS_RECORD, grown.record)
+    return grown
 
 
-def option_notes(done: HardenedOptions) -> Iterator[str]:
+def option_notes(done: GrownOptions) -> Iterator[str]:
     """Notes for the user: authors of options, rejections, accuracy without images, items for people."""
     record = done.record
     if found := record.outcomes.get(FOUND):
@@ -70,8 +61,8 @@ def option_notes(done: HardenedOptions) -> Iterator[str]:
     if record.turned_down:
         yield "rejected: " + ", ".join(f"{why} {count:,}" for why, count in record.turned_down.items())
     yield from (f"{what}: {count:,}" for what, count in record.unread.items())
-    if done.open:
-        yield f"{counted(len(done.open), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
+    if done.verdicts:
+        yield f"{counted(len(done.verdicts), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
 
 
 class Authors(NamedTuple):

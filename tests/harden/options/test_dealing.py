@@ -10,14 +10,14 @@ from scipy import stats
 
 from eyetest.harden.options.dealing import deal, exchangeable
 from eyetest.records import Item
-from eyetest.reform.distractors.answer_kinds import WrittenNumber
-from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.answer_kinds import AnswerKind, WrittenNumber
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
 from eyetest.reform.distractors.written import Case
 from tests.harden.options.items import numeric_items
 
 
 def question(key: object, words: str = "How much is it?") -> NumberQuestion:
-    return ask_number(words, WrittenNumber.known(str(key)), kind="number", is_share=False)
+    return NumberQuestion(words, WrittenNumber.known(str(key)), AnswerKind("number"))
 
 
 def drawn(asked: NumberQuestion, pool: NumberPool, chance: random.Random) -> list[float]:

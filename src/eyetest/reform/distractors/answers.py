@@ -21,7 +21,7 @@ from eyetest.reform.distractors.answer_kinds import (
     other_alternative,
 )
 from eyetest.reform.distractors.neighbours import Neighbours
-from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
 from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.scoring.metrics.same_text import asks_when
 from eyetest.text import Level, parse, same
@@ -132,9 +132,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     @property
     def number(self) -> NumberQuestion:
         """The question as one for a number, which its gold has to be."""
-        return ask_number(
-            self.question, WrittenNumber.known(self.gold), kind=self.kind.name, is_share=self.kind.is_share
-        )
+        return NumberQuestion(self.question, WrittenNumber.known(self.gold), self.kind)
 
     @cached_property
     def _known(self) -> dict[str, tuple[str, set[str]]]:

@@ -5,20 +5,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.filters import FILTERS, Evidence, FilterInput
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item
 from tests.filters.answers import stage
+from tests.scoring.test_table import make_bench
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Benchmark:
     good, twice = (Choice("a", True), Choice("b")), (Choice("same", True), Choice("same"))
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for number in range(30):
-            question = f"What is the name of thing number {number}?"
-            writer.add(Item(id=f"q{number}", question=question, choices=twice if number in (3, 7) else good))
-    return Benchmark(tmp_path / "b")
+    asked = [(f"What is the name of thing number {n}?", twice if n in (3, 7) else good) for n in range(30)]
+    items = [Item(id=f"q{n}", question=question, choices=choices) for n, (question, choices) in enumerate(asked)]
+    return make_bench(tmp_path / "b", items)
 
 
 def judge(bench: Benchmark, **fields: object) -> dict[str, tuple[str, str]]:

@@ -3,15 +3,12 @@
 import json
 from pathlib import Path
 
-from eyetest.reform.building import Reforming, reform
-from eyetest.reform.catalog import load_dataset
-from tests.reform.conftest import Reformed, sample
+from tests.reform.conftest import Reformed, gold, sample, written
 
 
 def test_clevr_asks_among_answers_of_the_kind(items: Reformed) -> None:
     found = {item.question: item for item in items("clevr", sample("clevr"))}
-    golds = [item.choices[item.gold[0]].text for item in found.values()]
-    assert golds == ["3", "cyan", "yes", "rubber"]
+    assert list(map(gold, found.values())) == ["3", "cyan", "yes", "rubber"]
     number, colour, truth, material = ([choice.text for choice in item.choices] for item in found.values())
     assert set(number) <= set(map(str, range(11)))
     assert len(number) == 4
@@ -21,13 +18,11 @@ def test_clevr_asks_among_answers_of_the_kind(items: Reformed) -> None:
     assert material == ["rubber", "metal"]
 
 
-def test_published_questions_of_mp3d_keep_their_options(tmp_path: Path) -> None:
+def test_published_questions_of_mp3d_keep_their_options(items: Reformed, tmp_path: Path) -> None:
     entry = {"question_id": 7, "image": "a.png", "questions": ["Where is the sofa?", "?"], "answer": 1}
     options = ["left of the door", "right of the door", "behind the door"]
-    path = tmp_path / "mp3d.json"
-    path.write_text(json.dumps({"version": "2.0", "split": "test", "data": [entry | {"answer_options": options}]}))
-    plan = Reforming(dataset=load_dataset("MP3D"), annotations=(path,), to=tmp_path / "b")
-    (item,) = reform(plan).benchmark
+    data = {"version": "2.0", "split": "test", "data": [entry | {"answer_options": options}]}
+    (item,) = items("MP3D", written(tmp_path / "a", mp3d_json=json.dumps(data)))
     assert (item.id, item.question) == ("7", "Where is the sofa?")
     assert {choice.text for choice in item.choices} == set(options)
-    assert item.choices[item.gold[0]].text == "right of the door"
+    assert gold(item) == "right of the door"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
-from eyetest.records import Asked, Item, Response, RunBenchmark
+from eyetest.records import Asked, Item, RunBenchmark
 from eyetest.results.reconcile_published import explained, read_published
 from eyetest.results.reconcile_sides import RunSide, Selection
 from eyetest.results.scores import score_run
@@ -21,7 +21,7 @@ from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import corpus_table, score_table
-from tests.scoring.test_table import make_bench, make_run, request
+from tests.scoring.test_table import make_answers, make_bench
 
 pytestmark = pytest.mark.journey
 
@@ -246,9 +246,8 @@ def text_run(rows: Sequence[dict[str, Any]], folder: Path) -> tuple[Run, Benchma
         for n, row in enumerate(rows)
     ]
     bench = make_bench(folder / "b", items)
-    plan = [(Asked(item=item.id, model="m"), request(n)) for n, item in enumerate(items)]
-    replies = [Response(request=request(n), outcome="answered", text=row["prediction"]) for n, row in enumerate(rows)]
-    return make_run(folder / "run", plan, replies, bench), bench
+    replies = [(Asked(item=item.id, model="m"), row["prediction"]) for item, row in zip(items, rows, strict=True)]
+    return make_answers(folder / "run", replies, bench), bench
 
 
 def test_reforms_forms(reform: Path, tmp_path: Path) -> None:

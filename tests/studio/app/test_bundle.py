@@ -10,12 +10,12 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Asked, Choice, Item, Response, Turn
+from eyetest.records import Asked, Choice, Item, Turn
 from eyetest.studio.app.bundle import write_bundle
 from eyetest.studio.app.listing import Address
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
-from tests.scoring.test_table import make_bench, make_run
+from tests.scoring.test_table import make_answers, make_bench
 from tests.studio.app.conftest import DRAWN, try_out
 from tests.studio.collection.conftest import OPTIONS, REFUSAL
 from tests.studio.collection.test_opening import FINDING, verdict, write_audit, write_refinement
@@ -107,9 +107,7 @@ def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path
     history = (Turn("Which bird is it?", "An ostrich"),)
     item = Item(id="q1", question="Can it fly?", choices=(Choice("no", correct=True), Choice("yes")), history=history)
     bench = make_bench(tmp_path / "bench", [item])
-    asked = [(Asked(item="q1", model="m"), "0" * 32)]
-    make_run(tmp_path / "run", asked, [Response(request="0" * 32, outcome="answered", text="A")], bench)
-    collection = Collection([tmp_path / "run"])
+    collection = Collection([make_answers(tmp_path / "run", [(Asked(item="q1", model="m"), "A")], bench).path])
     for golds in (True, False):
         write_bundle(collection, tmp_path / f"{golds}", golds=golds)
         written = "".join(path.read_text() for path in (tmp_path / f"{golds}").rglob("*.js"))

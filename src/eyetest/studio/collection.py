@@ -37,15 +37,6 @@ _FACETS = {"gold": "gold", "verdict": "verdict", "finding": "findings", "benchma
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
 
-class ItemFinding(NamedTuple):
-    """A finding of an audit about one item."""
-
-    kind: str
-    title: str
-    evidence: str
-    severity: str | None = None
-
-
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item in a list, with the hash of its first image; ``source``: the benchmark that holds it."""
 
@@ -70,7 +61,7 @@ class ItemStory(NamedTuple):
     id: str
     item: Item
     row: ItemRow
-    findings: tuple[ItemFinding, ...]
+    findings: list[dict[str, Any]]  # of audits about it: kind, title, evidence, severity
     verdicts: tuple[Verdict, ...]
     cases: list[ItemCase]
     unanswered: int
@@ -374,8 +365,7 @@ class Collection:
 
     def _story(self, row: ItemRow, item: Item, runs: Sequence[tuple[list[ItemCase], int]]) -> ItemStory:
         cases, unanswered = [case for some, _ in runs for case in some], sum(left for _, left in runs)
-        found = self._findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
-        findings = tuple(ItemFinding(*values) for values in found.iter_rows())
+        findings = self._findings.filter(position=row.position).to_dicts()
         return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered)
 
     def verdicts(self, position: int) -> list[Verdict]:

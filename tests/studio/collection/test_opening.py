@@ -99,9 +99,9 @@ def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     assert collection.everything.counts["finding"] == {"same-image": 2}
     assert shown(collection, "finding=same-image") == "0 1"
     assert shown(collection, "finding=other") == ""
-    stated = collection.item("q0").findings
-    assert [(one.kind, one.evidence, one.severity) for one in stated] == [("same-image", "as q1", "suspect")]
-    assert collection.item("q2").findings == ()
+    (stated,) = collection.item("q0").findings
+    assert (stated["kind"], stated["evidence"], stated["severity"]) == ("same-image", "as q1", "suspect")
+    assert collection.item("q2").findings == []
 
 
 def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from eyetest.results.gather import scores_if_known
 from eyetest.results.replies import RunReplies, gold_doubts, is_in
 from eyetest.results.scores import chosen_scorer
 from eyetest.runs.stored import one_line_if_damaged
-from eyetest.studio.answers import KEY, ModelAccuracy, answers_to
+from eyetest.studio.answers import KEY, Answers, ModelAccuracy
 from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 
 _MOST_VALUES, _BINS = 60, 10
@@ -111,7 +111,7 @@ class Collection:
             self._runs.append(RunReplies(run, about, names[about.manifest.fingerprint], scores))
             self.notes += notes
         items = read_items(self.benchmarks).with_row_index("position").cast({"position": pl.Int64})
-        self.answers = answers_to(items, self._read_scores(), item_clusters(items))
+        self.answers = Answers(items, self._read_scores(), item_clusters(items))
         items = items.drop("group", "hashes")
         self._verdicts, self._findings, unknown = judgement_tables(sources.judged, items, names)
         if unknown:

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.records import Verdict
-from tests.filters.answers import evidence, judged, stage
+from tests.filters.answers import evidence, judge, judged, stage
 from tests.filters.simulated import Drawn
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -22,9 +21,7 @@ def panel(known: int, options: int = 4, believed: int = 0) -> Drawn:
 
 
 def decided(drawn: Drawn, options: int = 4, *, with_choices: bool = True) -> list[Verdict]:
-    received = drawn.evidence(with_choices=with_choices)
-    case = FilterInput(RULE, drawn.items(options), received, [Seat(name) for name in received.seats], 4)
-    return list(FILTERS["chance-aware"].judge(case))
+    return judge(RULE, drawn.items(options), drawn.evidence(with_choices=with_choices))
 
 
 @pytest.mark.parametrize(("options", "enough"), [(3, 10), (4, 7), (10, 3)])

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.filters.decoys import _known, clusterings
 from eyetest.measures.stats.chance import favourites
 from eyetest.records import ImageRef, Item, Verdict
-from tests.filters.answers import item, stage
+from tests.filters.answers import item, judge, stage
 from tests.filters.simulated import TASTES, Drawn, Ints, draw_panel
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -34,15 +33,14 @@ def templated(rng: np.random.Generator, options: int, leaky: float = 0.0, *, pre
 
 def judged(drawn: Drawn, options: int, *, alike: bool) -> tuple[list[Verdict], list[str]]:
     """Verdicts and notes, with questions of ten templates or with questions that share nothing."""
-    received = drawn.evidence()
+    notes: list[str] = []
     items = [
         Item(id=one.id, question=f"Is the {place} of kind {place // 40 * 'very '}large?", choices=one.choices)
         if alike
         else one
         for place, one in enumerate(drawn.items(options))
     ]
-    case = FilterInput(RULE, items, received, [Seat(name) for name in received.seats], 4)
-    return list(FILTERS["chance-aware"].judge(case)), case.notes
+    return judge(RULE, items, drawn.evidence(), notes=notes), notes
 
 
 @pytest.mark.parametrize(

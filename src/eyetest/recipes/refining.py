@@ -114,10 +114,9 @@ class Refining:
             try:
                 verdicts = self._stage(stage, alive, refined.notes)
             except CannotMeet as error:
-                rows = funnel(refined.stages)
-                where = "; ".join(
-                    f"{row['stage']}: {row['into']:,} in, {row['keep'] + row['fix']:,} kept" for row in rows
-                )
+                counts = funnel(refined.stages)
+                kept = [f"{one['stage']}: {one['into']:,} in, {one['keep'] + one['fix']:,} kept" for one in counts]
+                where = "; ".join(kept)
                 raise InputError(f"{error} ({where})") from None
             waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
             refined.stages.append((stage.title, verdicts))

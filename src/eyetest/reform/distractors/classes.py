@@ -194,8 +194,8 @@ class ClassDistractors:
                 f"some classes have so many records that distractors come from the nearest {self._near.window - 1}, "
                 f"not {hard.pool}: otherwise golds were known by their frequency"
             )
-        if (share := max(counts.values()) / counts.total()) > 1 / hard.options:
-            self.notes.append(f"{percent(share)} of golds are one class: no options hide that")
+        if self._near.heaviest > 1 / hard.options:
+            self.notes.append(f"{percent(self._near.heaviest)} of golds are one class: no options hide that")
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
         """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""

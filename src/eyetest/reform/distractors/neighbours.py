@@ -24,6 +24,7 @@ class Neighbours:
         self._members, self._kin, self._options = list(times), kin, options
         self._numbers = {member: number for number, member in enumerate(self._members)}
         self._weights = [count or _UNSEEN for count in times.values()]
+        self.heaviest = max(self._weights, default=0) / (sum(self._weights) or 1)  # the largest share of one member
         self.window = self._wide_enough(pool + 1)
 
     def _wide_enough(self, window: int) -> int:

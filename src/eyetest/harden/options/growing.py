@@ -117,7 +117,7 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
 
 
 def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dict[str, float]]]:
-    """By item the texts proposed by models, and for numbers or where these are too few by rules; and weights."""
+    """Proposals by item (of models; for numbers, and where these are too few, of rules), and their weights."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer, writer.start(batch.known)) for writer in writers]
     for case in batch.known.cases:

@@ -145,8 +145,7 @@ def refine(
             raise KeyboardInterrupt(left) from None
         stop.args = (f"{stop}; {left}",)
         raise
-    rows = [row._asdict() for row in funnel(outcome.stages)]
-    return RefineResult(folder, outcome, rows, source.saved if isinstance(source, Live) else 0)
+    return RefineResult(folder, outcome, funnel(outcome.stages), source.saved if isinstance(source, Live) else 0)
 
 
 def _seats(panel: Pairs) -> dict[str, list[str]]:

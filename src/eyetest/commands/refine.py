@@ -185,7 +185,7 @@ class RefineResult(Found):
             notes.append(f"page → {self.page}; card → {path / layout.BENCHMARK / README}")
         else:
             notes.append("no item is left, so no benchmark was written")
-        frame = pl.DataFrame([row._asdict() for row in funnel(outcome.stages)])
+        frame = pl.DataFrame(funnel(outcome.stages))
         super().__init__(f"{counted(len(outcome.kept), 'item')} left", frame, notes)
 
     @property

@@ -196,8 +196,9 @@ def export_review(place: AnyPath, /, *, to: AnyPath, tool: str = "csv", overwrit
         reviews.find_review(where).close()  # otherwise the next line would begin one
     project, collection = reviews.open_review([where], reviews.ReviewSettings(), tell=observer().busy)
     with project:
-        waiting, made = outgoing_of(project, collection, form)
-    files = [str(folder / name) for name in write_files(waiting, made, form, folder, overwrite=overwrite)]
+        waiting, made = outgoing_of(project, collection, form), project.decisions()
+    names = write_files(waiting, made, project.plan, form, folder, overwrite=overwrite)
+    files = [str(folder / name) for name in names]
     line = f"{len(waiting):,} to decide, {counted(len(made), 'decision')} → {folder}"
     return Written("\n".join((line, *files)), {"open": len(waiting), "decisions": len(made), "files": files})
 

@@ -105,8 +105,9 @@ def seat(
         members_of = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
         seated[name] = Seated(name, panel, *members_of)
     if absent:
-        near = nearest(next(iter(absent)), models)
-        raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
+        first = next(iter(absent))
+        how = f"name it in {param('panels', 'NAME=A,B,…')}" if first in models else nearest(first, models)
+        raise InputError(f"{heading('hold_out')}: {first} is on no panel; {how}")
     return seated
 
 

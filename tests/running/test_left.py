@@ -9,7 +9,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import Call, parse_models
 from eyetest.records import Condition, Item, Manifest, Response
 from eyetest.running import Asking, Session
-from eyetest.running.planning import Plan
+from eyetest.running.planning import Plan, open_rows
 from eyetest.runs import RunWriter
 from eyetest.runs.stored import NOT_THE_QUESTION, stored_errors
 from tests.running.benches import make_bench
@@ -47,7 +47,7 @@ def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_faile
     again = {request for request, word in errors.items() if word in NOT_THE_QUESTION or (word and retry_failed)}
 
     estimate, left = plan.estimate(stored_errors(tmp_path / "r"), retry_failed=retry_failed)
-    asked = [call.id for n, model in enumerate(plan.models) for call in plan.chosen(left.rows(n), (model,))]
+    asked = [call.id for n, model in enumerate(plan.models) for call in plan.chosen(open_rows(left, n), (model,))]
 
     planned = {call.id for call in calls}
     assert sorted(asked) == sorted((planned - errors.keys()) | again)
@@ -57,7 +57,7 @@ def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_faile
     assert estimate.failed == sum(bool(word) for request, word in errors.items() if request not in again)
     assert plan.shared == {one.id for one in calls if sum(one.id == other.id for other in calls) > 1}
     for n, model in enumerate(plan.models):
-        mine = [call.id in again for call in plan.chosen(left.rows(n), (model,))]
+        mine = [call.id in again for call in plan.chosen(open_rows(left, n), (model,))]
         assert mine == sorted(mine), "those that failed before come last"
 
 
@@ -71,5 +71,5 @@ def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypa
     taken: list[int] = []
     take = Benchmark.take
     monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.extend(rows) or take(self, rows))  # type: ignore[func-returns-value]
-    assert len(list(session.plan.chosen(left.rows(0), session.plan.models))) == estimate.calls == 5
+    assert len(list(session.plan.chosen(open_rows(left, 0), session.plan.models))) == estimate.calls == 5
     assert sorted(taken) == [15, 19], "items 16 to 18 are kept from planning; those with answers are not read"

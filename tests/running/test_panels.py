@@ -243,11 +243,12 @@ def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Pa
         return judged[-1][1]
 
     models = [Left(name, place, {}) for place, name in enumerate(("m0", "m1"))]
-    rule = StoppingRule(models=2)
+    rule, plan = StoppingRule(models=2), Plan(bench, models, Asking())
+    plan.estimate()
 
     async def work() -> None:
         async with Runner(models, lambda response: None) as runner:
-            await execute_panels(Plan(bench, models, Asking()), runner, rule, hit, lambda request: None)
+            await execute_panels(plan, runner, rule, hit, lambda request: None)
 
     asyncio.run(work())
     assert Counter(answered) == {"m0": 1, "m1": 1}, "the second item is missed by the first model, so both are asked"

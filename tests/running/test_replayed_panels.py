@@ -17,11 +17,12 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
 from eyetest.records import Condition, Item, Manifest, RunBenchmark, StoppingRule, Tally
 from eyetest.records.tables import Cut
-from eyetest.results.scores import read_scores, score_run
+from eyetest.results.scores import score_run
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
+from tests.running.benches import read_scores
 
 pytestmark = pytest.mark.journey
 
@@ -86,7 +87,7 @@ def tallies(bench: Benchmark, run: Path) -> dict[str, dict[str, bool]]:
     """By item and model: whether it hit, where that is known."""
     score_run(Run(run), bench, Scorer())
     found: dict[str, dict[str, bool]] = {item.id: {} for item in bench}
-    for item, model, score in read_scores(Run(run)).select("item", "model", "score").rows():
+    for item, model, score in read_scores(run).select("item", "model", "score").rows():
         if score is not None:
             found[item][model] = score >= 0.5
     return found
@@ -170,7 +171,7 @@ def test_a_replay_gives_each_item_its_own_answer(tmp_path: Path, source: Benchma
     flags = []
     for run in (recorded, tmp_path / "run"):
         score_run(Run(run), source, Scorer())
-        mine = read_scores(Run(run)).filter(pl.col("model") == name).sort("item")
+        mine = read_scores(run).filter(pl.col("model") == name).sort("item")
         flags.append(mine.select("item", "score").rows())
     assert len(flags[0]) == len(flags[1]) == 1_000
     wrong = [item for (item, flag), (_, replayed) in zip(*flags, strict=True) if flag != replayed]

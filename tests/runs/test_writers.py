@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from eyetest.errors import InputError
 from eyetest.records import Response, RunStep
 from eyetest.runs import Journal, Run, RunWriter, read_responses
-from eyetest.runs.journal import PartName, part_names, segment
+from eyetest.runs.journal import PartName, part_names, refuse_lost, sealed, segment
 
 WRITER = """
 import sys
@@ -89,5 +92,29 @@ def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) ->
     assert first == PartName(1)
     assert second.number == 2
     assert len(second.writer) == 8
-    assert PartName.parse(second.key) == PartName.parse(second.stem) == second
-    assert Run(tmp_path / "r").manifest.parts == {"1": 1, second.key: 1}
+    assert PartName.parse(second.stem) == second
+    assert Run(tmp_path / "r").manifest.parts == {"000001": 1, second.stem: 1}
+
+
+def test_a_part_that_went_missing_after_the_last_recorded_end_is_noticed(tmp_path: Path) -> None:
+    with RunWriter(tmp_path) as run:
+        run.record(RunStep(what="ask"), {})
+        run.journal.append(said(1))
+    killed = Journal(tmp_path, "aaaa", rows_a_segment=1)
+    for number in (2, 3, 4):
+        killed.append(said(number))
+    killed.close()
+    recorded = Run(tmp_path).manifest.parts
+    refuse_lost(tmp_path, recorded)
+    sealed(tmp_path, PartName(3, "aaaa")).unlink()
+    with pytest.raises(InputError, match=r"has lost responses/000003-\*\.parquet, and what was answered there"):
+        refuse_lost(tmp_path, recorded)
+    with RunWriter(tmp_path) as run:  # which asks again what is missing
+        run.journal.append(said(3))
+    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)
+    segment(tmp_path, PartName(6, "bbbb")).touch()  # killed before its first line
+    later = Journal(tmp_path, "cccc")
+    later._sealer.submit(int).result()
+    later.append(said(5))
+    later.close()
+    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)

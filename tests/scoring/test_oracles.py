@@ -279,6 +279,6 @@ def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, mod
         == Fraction(right, 1730) - found.a.score
     )
     assert (ways[0].words[:26], ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
-    points = {cause.cause: float(100 * cause.points) for cause in found.causes}
+    points = dict(found.causes.select("cause", "points").rows())
     assert points.keys() <= {"reading", "unread", "guess", "chance", "errors"}
     assert points["reading"] < -2

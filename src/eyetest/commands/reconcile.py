@@ -73,7 +73,7 @@ def reconcile(
         True
 
     """
-    from eyetest.results.reconcile import causes_table, items_table
+    from eyetest.results.reconcile import items_table
     from eyetest.results.reconcile_published import read_published, ways_table
     from eyetest.results.reconcile_sides import Selection, Sides
     from eyetest.runs.answer_values import FIELDS
@@ -101,7 +101,7 @@ def reconcile(
         else:
             found, tried, notes = sides.explain_number(number, rules_a, rules_b)
             ways = ways_table(tried, number)
-    result = ReconcileResult(found, causes_table(found.causes), items_table(found.shares), ways, notes)
+    result = ReconcileResult(found, found.causes, items_table(found.shares), ways, notes)
     if to is not None:
         files = {new_path(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
         for file in files:

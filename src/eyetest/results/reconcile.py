@@ -112,15 +112,25 @@ class Pair(NamedTuple):
     why: str = ""
 
 
-def pairs_of(a: Account, b: Account) -> list[Pair]:
-    """Every row of both accounts once, with its counterpart or alone; tests count where both sides have several."""
+def _by_question(a: Account, b: Account) -> list[tuple[list[Credit], list[Credit]]]:
+    """The rows of both accounts by model and item; also by test, where both sides have several."""
     tested = all(len({credit.test for credit in account.credits}) > 1 for account in (a, b))
     rows = defaultdict[tuple[str, str, str], tuple[list[Credit], list[Credit]]](lambda: ([], []))
     for side, account in enumerate((a, b)):
         for credit in account.credits:
             rows[credit.group, credit.item, credit.test if tested else ""][side].append(credit)
+    return [*rows.values()]
+
+
+def paired_by_order(a: Account, b: Account) -> int:
+    """How many questions have several replies on a side, which nothing but their order assigns to the other's."""
+    return sum(all(rows) and max(map(len, rows)) > 1 for rows in _by_question(a, b))
+
+
+def pairs_of(a: Account, b: Account) -> list[Pair]:
+    """Every row of both accounts once, with its counterpart or alone; replies to one question in their order."""
     pairs = []
-    for ours, theirs in rows.values():
+    for ours, theirs in _by_question(a, b):
         alone = "duplicate" if ours and theirs else "dropped"
         pairs += [Pair(*both, "" if all(both) else alone) for both in zip_longest(ours, theirs)]
     return pairs
@@ -202,16 +212,6 @@ class Share(NamedTuple):
         return (self.a or self.b or Credit("")).item
 
 
-class CauseTotal(NamedTuple):
-    """The total of a cause."""
-
-    cause: str
-    rows: int  # rows on which the sides differ by it, also without effect
-    up: int  # rows with more credit in B than in A
-    down: int
-    points: Fraction
-
-
 class Reconciled(NamedTuple):
     """The gap between two scores, and its parts."""
 
@@ -225,23 +225,25 @@ class Reconciled(NamedTuple):
         return self.b.score - self.a.score
 
     @property
-    def causes(self) -> list[CauseTotal]:
-        """Each cause with its points, largest first."""
-        points: dict[str, list[Fraction]] = defaultdict(list)
+    def causes(self) -> pl.DataFrame:
+        """One row per cause, largest first; ``rows`` also counts those without effect, ``up`` those better in B."""
+        moves: dict[str, list[Fraction]] = defaultdict(list)
         for share in self.shares:
-            points[share.cause].append(share.points)
-        order = list(CAUSES)
-        found = [
-            CauseTotal(
+            moves[share.cause].append(share.points)
+        rows = [
+            (
                 cause,
-                0 if cause in OF_NO_ITEM else len(moves),
-                sum(move > 0 for move in moves),
-                sum(move < 0 for move in moves),
-                sum(moves, Fraction(0)),
+                0 if cause in OF_NO_ITEM else len(moves[cause]),
+                sum(move > 0 for move in moves[cause]),
+                sum(move < 0 for move in moves[cause]),
+                points(sum(moves[cause], Fraction(0))),
+                meaning,
             )
-            for cause, moves in points.items()
+            for cause, meaning in CAUSES.items()
+            if cause in moves
         ]
-        return sorted(found, key=lambda total: (-abs(total.points), order.index(total.cause)))
+        rows.sort(key=lambda row: -abs(row[4]))
+        return pl.DataFrame(rows, schema=_CAUSE_TYPES, orient="row")
 
 
 def reconciled(a: Account, b: Account) -> Reconciled:
@@ -294,12 +296,6 @@ _ITEM_TYPES = {
 def points(share: Fraction) -> float:
     """A share of 1 in points."""
     return float(share * 100)
-
-
-def causes_table(causes: Iterable[CauseTotal]) -> pl.DataFrame:
-    """One row per cause."""
-    rows = [(of.cause, of.rows, of.up, of.down, points(of.points), CAUSES[of.cause]) for of in causes]
-    return pl.DataFrame(rows, schema=_CAUSE_TYPES, orient="row")
 
 
 def items_table(shares: Iterable[Share]) -> pl.DataFrame:

@@ -404,17 +404,6 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
     return bool(about.path) and about.path == as_named(str(benchmark.path.resolve()))
 
 
-def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
-    """The scores of a scored run."""
-    path = run.path / SCORES / f"{rules}.parquet"
-    if not path.exists():
-        raise InputError(
-            f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
-        )
-    with one_line_if_damaged(path):
-        return scan_table(path).select(columns(Score)).collect()
-
-
 _CHOSEN = "chosen.json"
 
 

@@ -42,16 +42,16 @@ class Runner:
         self.progress = progress or Progress()
         self._store = store
         chance = random.Random(seed)  # noqa: S311 (jitter, not a secret)
-        self._endpoints = {model.name: Endpoint(model, self.limits, self.progress, chance) for model in models}
+        self.endpoints = {model.name: Endpoint(model, self.limits, self.progress, chance) for model in models}
         self.stopping = False  # whether new calls are withheld
 
     async def __aenter__(self) -> "Runner":
-        for endpoint in self._endpoints.values():
+        for endpoint in self.endpoints.values():
             await endpoint.model.open()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        for endpoint in self._endpoints.values():
+        for endpoint in self.endpoints.values():
             await endpoint.model.close()
 
     def close(self, why: str) -> None:
@@ -62,20 +62,17 @@ class Runner:
     def stop(self, why: str) -> None:
         """Start no new call and no new attempt; those in flight finish."""
         self.close(why)
-        for endpoint in self._endpoints.values():
+        for endpoint in self.endpoints.values():
             endpoint.stop()
 
-    def usable(self, model: str) -> bool:
-        """Whether a model can still be asked."""
-        return not self._endpoints[model].abandoned
-
-    def most_in_flight(self, model: str) -> int:
-        """How many calls of a model may be in flight."""
-        return self._endpoints[model].throttle.most
+    @property
+    def most_in_flight(self) -> list[int]:
+        """How many calls of each model may be in flight."""
+        return [endpoint.throttle.most for endpoint in self.endpoints.values()]
 
     async def ask(self, call: Call) -> Response:
         """Make a call in as many attempts as it takes, and return what was stored of it."""
-        endpoint = self._endpoints[call.request.model]
+        endpoint = self.endpoints[call.request.model]
         self._refuse_if_over(endpoint)
         if self.stopping:
             raise NotAskedError(self.progress.stopped)
@@ -126,7 +123,7 @@ class Runner:
                     endpoint.throttle.pushed_back(entered, reply.wait)
             _log.info("%s, item %s, attempt %d: %s: %s", endpoint.name, call.item.id, tries.made, reply.kind, reply)
             goes_on = await endpoint.may_go_on(tries, reply, began)
-            if all(other.abandoned for other in self._endpoints.values()):
+            if all(other.abandoned for other in self.endpoints.values()):
                 self.stop(f"{endpoint.name} cannot be used: {endpoint.abandoned}")
             if not goes_on:
                 return _failed(call, reply, tries.made)
@@ -142,10 +139,6 @@ class Runner:
         except Exception as error:
             _log.info("%s, item %s: a fault", endpoint.name, call.item.id, exc_info=True)
             return CallError("internal", _fault(error))
-
-    def abandon(self, model: str, why: str) -> None:
-        """Ask a model no more."""
-        self._endpoints[model].abandon(why)
 
     def _refuse_if_over(self, endpoint: Endpoint) -> None:
         if endpoint.abandoned or endpoint.is_over:

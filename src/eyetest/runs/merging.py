@@ -127,7 +127,7 @@ def merge_runs(
         with writer.planning() as plan:
             plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
         complete(folder)
-        writer.restate(_step(runs, merged), entries, about, list(_steps(runs)))
+        writer.record(_step(runs, merged), entries, about, list(_steps(runs)))
     return merged
 
 

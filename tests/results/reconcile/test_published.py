@@ -51,7 +51,7 @@ def told(number: str, account: Account = OURS) -> tuple[str, dict[str, float]]:
     assert published is not None
     found, ways = explained(account, {account.name: account}, published)
     assert sum((share.points for share in found.shares), Fraction(0)) == found.gap
-    return ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
+    return ways[0].words, dict(found.causes.select("cause", "points").rows())
 
 
 @pytest.mark.parametrize(

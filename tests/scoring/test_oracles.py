@@ -13,7 +13,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Item, Response, RunBenchmark
-from eyetest.results.reconcile_published import explained, read_published
+from eyetest.results.reconcile import explained, read_published
 from eyetest.results.reconcile_sides import RunSide, Selection
 from eyetest.results.scores import score_run
 from eyetest.runs import Run

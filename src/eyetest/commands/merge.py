@@ -9,8 +9,8 @@ from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, param
 
 if TYPE_CHECKING:
+    from eyetest.results.merging import MergedRuns
     from eyetest.runs import Run
-    from eyetest.runs.merging import MergedRuns
 
 
 def merge(
@@ -41,7 +41,7 @@ def merge(
         3
 
     """
-    from eyetest.results.joining import merge_into
+    from eyetest.results.merging import merge_into
     from eyetest.runs import Run
 
     opened = open_runs(runs)

@@ -73,8 +73,7 @@ def reconcile(
         True
 
     """
-    from eyetest.results.reconcile import items_table
-    from eyetest.results.reconcile_published import read_published, ways_table
+    from eyetest.results.reconcile import items_table, read_published, ways_table
     from eyetest.results.reconcile_sides import Selection, Sides
     from eyetest.runs.answer_values import FIELDS
     from eyetest.scoring import RULE_SETS

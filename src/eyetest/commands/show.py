@@ -328,7 +328,7 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
     """An item of a run, and every answer to it with how it was scored."""
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
-    from eyetest.results.cases import item_cases, planned_calls
+    from eyetest.results.replies import item_cases, planned_calls
     from eyetest.results.scores import benchmark_of
     from eyetest.runs import StoredResponses
     from eyetest.scoring import Scorer

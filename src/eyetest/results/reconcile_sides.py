@@ -15,8 +15,16 @@ from eyetest.measures.results import PROTOCOL, READ, TESTS, Wanted
 from eyetest.records import GIVEN, Asked, columns, letter
 from eyetest.records.tables import failure_notice
 from eyetest.results.joining import bring_answers
-from eyetest.results.reconcile import Account, Credit, Reconciled, paired_by_order, reconciled
-from eyetest.results.reconcile_published import Published, Reckoning, explained
+from eyetest.results.reconcile import (
+    Account,
+    Credit,
+    Published,
+    Reckoning,
+    Reconciled,
+    explained,
+    paired_by_order,
+    reconciled,
+)
 from eyetest.results.scores import answers_of, benchmark_of, chosen_benchmark, scores_of
 from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, FieldMap
@@ -65,14 +73,11 @@ class Selection(NamedTuple):
         return [pl.col(column).cast(pl.String).is_in(list(values)) for column, values in wanted]
 
 
-ALL = Selection()
-
-
 class RunSide:
     """The selected answers of a run, and the golds of its items: read once for all rule sets."""
 
     def __init__(
-        self, run: Run, benchmark: Benchmark, only: Selection = ALL, tell: Callable[[str], None] = lambda line: None
+        self, run: Run, benchmark: Benchmark, only: Selection, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         self._run, self._benchmark, self._tell = run, benchmark, tell
         self._wanted = only.conditions(run)

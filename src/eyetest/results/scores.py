@@ -322,11 +322,6 @@ def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:
     refuse_lost(run.path, run.manifest.parts, covered.parts if covered else ())
 
 
-def score_run(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
-    """Score every answer of a run; returns the table's path."""
-    return _write(run, benchmark, scorer, table_path(run, benchmark, scorer))
-
-
 def scores_of(
     run: Run, benchmark: Benchmark, scorer: Scorer, tell: Callable[[str], None] = lambda line: None
 ) -> tuple[pl.LazyFrame, ScoreProvenance]:
@@ -341,13 +336,14 @@ def scores_of(
             frame, made = _scored(run, benchmark, scorer, dropped)  # the run of another user
             with one_line_if_damaged(run.path):
                 return frame.collect(engine="streaming").lazy(), made
-        _write(run, benchmark, scorer, path, dropped)
-        made = read_provenance(path)
+        made = read_provenance(score_run(run, benchmark, scorer, dropped))
         assert made is not None
     return scan_table(path).select(columns(Score)), made
 
 
-def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_judge: str = "") -> Path:
+def score_run(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str = "") -> Path:
+    """Score every answer of a run; returns the table's path. ``dropped_judge`` is noted in it."""
+    path = table_path(run, benchmark, scorer)
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
     with one_line_if_damaged(run.path), replacing_file(path) as file:
         try:

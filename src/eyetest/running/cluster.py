@@ -29,7 +29,7 @@ from eyetest.models import BACKENDS, Call, Images, ProbedModel, make_models
 from eyetest.prompts.sets import remember
 from eyetest.records import ModelEntry
 from eyetest.running.execution import ask_all
-from eyetest.running.limits import Asking, Budget, Cluster, Limits, Progress, one_error, stopping_on_ctrl_c
+from eyetest.running.limits import Asking, Budget, Cluster, Progress, one_error, stopping_on_ctrl_c
 from eyetest.running.planning import Plan
 from eyetest.running.runner import Runner
 from eyetest.runs import Journal, Run, RunWriter, is_run
@@ -51,10 +51,8 @@ class Order:
     benchmark: str
     run: str
     entries: dict[str, ModelEntry]
-    asking: Asking
-    weighs: bool  # whether likelihoods are requested
+    asking: Asking  # for a worker, with its share of the calls in flight; the driver counts costs
     is_refusal: Any
-    limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
     prompts: dict[str, Any] = field(default_factory=dict)  # the texts behind the labels of the conditions
     key: str = field(default_factory=token_hex)  # unlike that of another run
 
@@ -95,7 +93,7 @@ async def _load(order: Order) -> Plan:
     bench = Benchmark(benchmark)
     models = make_models(order.entries, msgspec.structs.replace(order.asking.patience, images=Images(bench.images)))
     for model in models:
-        if order.weighs and isinstance(model, ProbedModel):
+        if order.asking.weighs and isinstance(model, ProbedModel):
             await model.probe()
     plan = Plan(bench, models, order.asking)
     plan.recorded = Run(run).recorded() if is_run(run) else {}
@@ -106,7 +104,9 @@ async def _ask(order: Order, plan: Plan, shard: Shard) -> Progress:
     plan.positions = shard.positions
     progress, journal = Progress(order.is_refusal), Journal(local_path(order.run), shard.writer, adopts=False)
     try:
-        async with Runner(plan.models, journal.append, order.limits, progress=progress, seed=plan.seed) as runner:
+        async with Runner(
+            plan.models, journal.append, order.asking.limits, progress=progress, seed=plan.seed
+        ) as runner:
             for name, why in shard.abandoned.items():
                 runner.endpoints[name].abandon(why)
             async with asyncio.TaskGroup() as lanes:
@@ -213,7 +213,8 @@ class RayExecutor:
         }
         share = max(1, limits.concurrency // size)
         its = msgspec.structs.replace(limits, concurrency=share, calls=None, money=None)
-        self._size, self._shared = size, self._ray.put(replace(self._order, entries=entries, limits=its))
+        asking = msgspec.structs.replace(self._order.asking, limits=its)
+        self._size, self._shared = size, self._ray.put(replace(self._order, entries=entries, asking=asking))
         needs = {"num_cpus": min(1.0, processors / size), "max_retries": 0, "scheduling_strategy": "SPREAD"}
         self._task = self._ray.remote(ask_shard).options(**needs)
 

@@ -140,6 +140,11 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
     cluster: Cluster | None = None  # where calls are made; None for this process
 
+    @property
+    def weighs(self) -> bool:
+        """Whether any likelihoods are requested."""
+        return any(condition.method != "generate" for condition in self.conditions)
+
 
 class Progress:
     """Counts of a session of a run."""

@@ -63,11 +63,7 @@ class Dialogues:
             if turn is not None:
                 self._positions.setdefault(turn, []).append(position)
                 self._names[turn] = item.id
-        last: dict[str, int] = {}
-        for dialogue, number in self._names:
-            last[dialogue] = max(number, last.get(dialogue, 0))
-        self.longest = max(last.values(), default=0)  # the most turns of a dialogue
-        self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
+        self.longest = max((number for _, number in self._names), default=0)  # the most turns of a dialogue
         self.replies: dict[Asked, str] = {}  # the answer to a turn; empty if settled without one, absent while open
 
     def number(self, position: int) -> int:
@@ -76,8 +72,8 @@ class Dialogues:
         return turn[1] if turn else 0
 
     def note(self, call: Call, answer: Response) -> None:
-        """Keep an answer that a later turn continues."""
-        if call.asked.history == "own" and call.item.id in self._going_on:
+        """Keep an answer that a later turn may continue."""
+        if call.asked.history == "own" and _turn_of(call.item):
             self.replies[call.asked] = quoted(call.item, call.asked.condition, answer)
 
     def before(self, positions: Iterable[int]) -> set[int]:

@@ -98,7 +98,7 @@ class Session:
             refuse_remote(to, "a run on Ray")
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
-            if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
+            if self.asking.weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
                 with watch(progress) if watch else nullcontext():
                     wait_for(_probe(probed))
             with run.planning() as plan:
@@ -160,7 +160,6 @@ class Session:
             run=str(run.path.absolute()),
             entries=self.entries,
             asking=self.asking,
-            weighs=self._weighs,
             is_refusal=progress.is_refusal,
             prompts=self._prompts,
         )
@@ -171,15 +170,10 @@ class Session:
         """The texts of all prompts but the usual ones."""
         return contents({condition.prompts for condition in self.asking.conditions})
 
-    @property
-    def _weighs(self) -> bool:
-        """Whether any likelihoods are requested."""
-        return any(condition.method != "generate" for condition in self.asking.conditions)
-
     def _note_ways(self, run: RunWriter, progress: Progress) -> None:
         """Store how likelihoods are computed, as soon as known; models with a single way do not report it."""
-        ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
-        ways |= progress.ways if self._weighs else {}
+        ways = {model.name: way for model in self.models if self.asking.weighs and (way := getattr(model, "way", ""))}
+        ways |= progress.ways if self.asking.weighs else {}
         if ways != run.manifest.steps[-1].ways:
             run.amend(ways=ways)
 

@@ -43,12 +43,10 @@ class PlanWriter:
     def __init__(self, parquet: pq.ParquetWriter) -> None:
         self._parquet = parquet
         self._rows: list[tuple[object, ...]] = []
-        self.rows = 0
 
     def add(self, asked: Asked, request: str) -> None:
         """Append a row."""
         self._rows.append((*msgspec.structs.astuple(asked), request))
-        self.rows += 1
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
@@ -56,7 +54,6 @@ class PlanWriter:
         """Append rows."""
         self.flush()
         self._parquet.write_table(table.select(_SCHEMA.names).cast(_SCHEMA), _ROWS_AT_ONCE)
-        self.rows += len(table)
 
     def flush(self) -> None:
         """Write the rows that are still in memory."""

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.results.reconcile import Account, Credit
-from eyetest.results.reconcile_published import explained, read_published
+from eyetest.results.reconcile import Account, Credit, explained, read_published
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from eyetest.models.openai.weighing import (
     sum_of,
     template_settings,
 )
+from eyetest.models.replies import first_tokens
 from eyetest.models.trie import Beginning, side_by_side, weigh
 from eyetest.records import Prompt
 from eyetest.records.item import IMPOSSIBLE
@@ -41,29 +42,12 @@ _TOKEN = re.compile(r"token_id:(\d+)")
 _NEXT = {"logprobs": True, "return_tokens_as_token_ids": True, "return_token_ids": True}
 
 
-class _Top(msgspec.Struct):
-    token: str
-    logprob: float
-
-
-class _Position(msgspec.Struct):
-    top_logprobs: list[_Top] = []
-
-
-class _Logprobs(msgspec.Struct):
-    content: list[_Position] | None = None
-
-
-class _Choice(msgspec.Struct):
-    logprobs: _Logprobs | None = None
-
-
 class _Scored(msgspec.Struct):
     logprob: float | None
 
 
 class _Completion(msgspec.Struct):
-    choices: list[_Choice]
+    choices: list[Any]
     usage: Usage | None = None
     prompt_token_ids: list[int] | None = None
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
@@ -212,9 +196,8 @@ class _Weighing:
 
 
 def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
-    logprobs = reply.choices[0].logprobs if reply.choices else None
-    tops = logprobs.content[0].top_logprobs if logprobs and logprobs.content else []
-    given = {int(match[1]): top.logprob for top in tops if (match := _TOKEN.fullmatch(top.token))}
+    tops = first_tokens(reply.choices)
+    given = {int(match[1]): log for token, log in tops if (match := _TOKEN.fullmatch(token))}
     if missing := [token for token in ids if token not in given]:
         raise _unreadable(f"no log-probabilities of {len(missing)} of {len(ids)} tokens")
     return {token: -math.inf if given[token] <= IMPOSSIBLE else given[token] for token in ids}

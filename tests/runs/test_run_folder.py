@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, ModelEntry, Planned, Response, RunBenchmark, RunStep, columns
 from eyetest.runs import Run, RunWriter
 from eyetest.runs.stored import PLAN, plan_table, planning
+from eyetest.store import write_json
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 from tests.runs.written import jsonl
@@ -73,6 +75,14 @@ def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: st
     }
     assert "run.json is damaged: " in eyetest(command, *arguments[command]).refused()
     assert (folder / "run.json").read_bytes() == DAMAGE[kind]
+
+
+def test_a_run_of_a_newer_version_is_refused(folder: Path) -> None:
+    """What a later eyetest wrote may mean something else."""
+    write_json(folder / "run.json", msgspec.structs.replace(Run(folder).manifest, run_version=99))
+    for kind in (Run, RunWriter):
+        with pytest.raises(InputError, match="was written by a newer eyetest"):
+            kind(folder)
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:

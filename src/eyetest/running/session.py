@@ -118,6 +118,7 @@ class Session:
     async def _ask(self, run: RunWriter, progress: Progress, left: pl.DataFrame) -> None:
         budget = self._budget or Budget(self.asking.limits)
         if self.asking.cluster is not None:
+            self._note_ways(run, progress)
             await self._ask_on_cluster(run, budget, progress, left)
         else:
             runner = Runner(self.models, run.journal.append, budget, progress=progress, seed=self.asking.seed)

@@ -205,17 +205,12 @@ class Progress:
         """Calls still to be made."""
         return max(0, self.to_ask - self.done - self.saved)
 
-    @property
-    def seconds(self) -> float:
-        """The session's duration."""
-        return monotonic() - self._began
-
     def rate(self) -> float:
         """Calls per second over the last half minute."""
         now = monotonic()
         self._recent = [*(entry for entry in self._recent if now - entry[0] < 30), (now, self.done)]
         (then, before), (_, after) = self._recent[0], self._recent[-1]
-        return (after - before) / (now - then) if now - then > 0.2 else self.done / max(self.seconds, 1e-9)
+        return (after - before) / (now - then) if now - then > 0.2 else self.done / max(now - self._began, 1e-9)
 
 
 @contextmanager

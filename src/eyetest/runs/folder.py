@@ -101,8 +101,8 @@ class Run:
         return stored_health(self.path)
 
     @property
-    def writer(self) -> int | str | None:
-        """The process that writes to the run now, if any; with its machine where that may be another."""
+    def writer(self) -> int | None:
+        """The process that writes to the run now, if any."""
         return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:

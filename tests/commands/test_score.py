@@ -31,10 +31,9 @@ def answered(number: int, text: str | None, **more: Any) -> Response:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
-    monkeypatch.chdir(tmp_path)
+def bench(workdir: Path) -> Benchmark:
     items = [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(8)]
-    return make_bench(tmp_path / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
+    return make_bench(workdir / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
 
 
 def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
@@ -210,23 +209,22 @@ def test_a_damaged_run_or_benchmark_is_one_line(run: Path, eyetest: Eyetest, par
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hostile(workdir: Path) -> Path:
     """Everything that came from outside tries to speak to the terminal."""
-    monkeypatch.chdir(tmp_path)
     item = animals(f"i{HOSTILE}", 1, question=HOSTILE)
-    with BenchmarkWriter(tmp_path / "b", Manifest(name=HOSTILE)) as writer:
+    with BenchmarkWriter(workdir / "b", Manifest(name=HOSTILE)) as writer:
         writer.add(item)
         writer.add(Item(id="t", question="?", references=(HOSTILE,)))
         writer.add(animals("d", 1))
-    bench = Benchmark(tmp_path / "b")
+    bench = Benchmark(workdir / "b")
     plan = [(Asked(item=name, model=f"m{HOSTILE}"), request(n)) for n, name in enumerate((item.id, "t", "d"))]
     said = [
         answered(0, f"{HOSTILE} The answer is (B)."),
         answered(1, HOSTILE, outcome="failed", detail=HOSTILE),
         answered(2, "A dog \x1b[2J\x9b5m\u202e\x7f"),
     ]
-    make_run(tmp_path / "r", plan, said, bench)
-    return tmp_path
+    make_run(workdir / "r", plan, said, bench)
+    return workdir
 
 
 @pytest.mark.parametrize(

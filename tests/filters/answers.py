@@ -84,6 +84,12 @@ def judged(stage: Stage, received: NamedEvidence, **more: Any) -> dict[str, Verd
     return {row.item: row for row in rows}
 
 
+def judge(rule: Stage, items: Sequence[Item], received: Evidence, **more: Any) -> list[Verdict]:
+    """The verdicts of a stage on items by all that was received, from as many seats as the recipe says."""
+    seats = more.pop("seats", None) or [Seat(name) for name in received.seats]
+    return list(FILTERS[rule.filter or ""].judge(FilterInput(rule, items, received, seats, len(seats), **more)))
+
+
 def words(found: Mapping[str, Verdict]) -> dict[str, str]:
     return {name: row.verdict for name, row in found.items()}
 

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.filters import Evidence
 from eyetest.filters.golds import judge_prompt
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
-from tests.filters.answers import Table, evidence, item, judged, stage, words
+from tests.filters.answers import Table, evidence, item, judge, judged, stage, words
 
 Answered = tuple[list[Item], dict[str, list[str]]]
 RULE = stage(filter="wrong-gold", keep={"sound": {"op": ">=", "value": 0.8}})
@@ -37,12 +37,6 @@ def received(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
     return Evidence(pl.DataFrame(rows, infer_schema_length=None), [f"m{seat}" for seat in range(seats)], 1)
 
 
-def judge(items: Sequence[Item], evidence: Evidence, rule: object = RULE) -> dict[str, tuple[str, str]]:
-    seats = [Seat(name) for name in evidence.seats]
-    found = FILTERS["wrong-gold"].judge(FilterInput(rule, items, evidence, seats, len(seats)))  # type: ignore[arg-type]
-    return {row.item: (row.verdict, row.reason) for row in found}
-
-
 @pytest.fixture
 def mostly_right() -> Answered:
     """Nine models that know three of four items; the gold of one item in forty is wrong."""
@@ -61,7 +55,7 @@ def mostly_right() -> Answered:
 
 def test_wrong_golds_are_found(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    found = judge(items, received(choices))
+    found = {row.item: (row.verdict, row.reason) for row in judge(RULE, items, received(choices))}
     wrong = {f"q{number}" for number in range(0, 200, 40)}
     doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
     assert len(doubted & wrong) >= 4
@@ -74,8 +68,7 @@ def test_wrong_golds_are_found(mostly_right: Answered) -> None:
 
 def test_related_models_give_an_order_and_no_odds(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    evidence = received({name: own[:1] * 9 for name, own in choices.items()})
-    rows = list(FILTERS["wrong-gold"].judge(FilterInput(RULE, items, evidence, [Seat(s) for s in evidence.seats], 9)))
+    rows = judge(RULE, items, received({name: own[:1] * 9 for name, own in choices.items()}))
     assert {row.verdict for row in rows} == {"keep"}
     assert all("no odds, since models count as 1.0 independent ones" in row.reason for row in rows)
     assert {json.loads(row.evidence)["flawed"] for row in rows} == {None}

@@ -1,19 +1,27 @@
-"""Hits of panels: operators, shares, missing answers, bands, and the same verdicts where asking stops early."""
+"""Hits of panels: operators, shares, missing answers, bands, the same verdicts where asking stops early; probes as
+filters; evidence in the order of asking.
+"""
 
+import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import polars as pl
 import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
-from eyetest.filters import FILTERS
+from eyetest.filters import FILTERS, Evidence, FilterInput
 from eyetest.filters.hits import BAND
 from eyetest.recipes.loading import load_recipe
-from eyetest.records import Stage, StoppingRule, Tally, Verdict
+from eyetest.records import Choice, Item, Stage, StoppingRule, Tally, Verdict
 from eyetest.running.execution import Waves
 from tests.filters.answers import KINDS, Word, evidence, judged, reported, stage, words
+from tests.scoring.test_table import make_bench
 
 OPERATORS = ("<", "<=", "==", ">=", ">")
 HITS: dict[Word, bool | None] = {1: True, 0: False, "failed": None, "refused": False}
@@ -198,3 +206,73 @@ def test_lime_drops_captions_that_models_repeat_without_the_image(recipe: str) -
     rule = next(one for one in load_recipe(recipe).stages if one.filter == "blind-hits")
     found = judged(rule, evidence({"repeated": once(1.0, 0.3, 0, 0), "other": once(0.19, 0, 0, 0)}, metric="bleu-4"))
     assert words(found) == {"repeated": "drop", "other": "keep"}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    good, twice = (Choice("a", True), Choice("b")), (Choice("same", True), Choice("same"))
+    asked = [(f"What is the name of thing number {n}?", twice if n in (3, 7) else good) for n in range(30)]
+    items = [Item(id=f"q{n}", question=question, choices=choices) for n, (question, choices) in enumerate(asked)]
+    return make_bench(tmp_path / "b", items)
+
+
+def probed(bench: Benchmark, **fields: object) -> dict[str, tuple[str, str]]:
+    case = FilterInput(stage(filter="probe", **fields), list(bench), Evidence(), benchmark=bench)
+    rows = list(FILTERS["probe"].judge(case))
+    for row in rows:
+        assert not row.evidence or isinstance(msgspec.json.decode(row.evidence), dict)
+    return {row.item: (row.verdict, row.reason) for row in rows}
+
+
+def test_what_a_probe_finds_gets_its_verdict(bench: Benchmark) -> None:
+    found = probed(bench, probe="malformed")
+    assert {name for name, (verdict, _) in found.items() if verdict != "keep"} == {"q3", "q7"}
+    assert found["q3"][1].startswith("malformed: ")
+    assert found["q0"][0] == "keep"
+    assert found["q0"][1].startswith("malformed: nothing found; No item has an image")
+    assert len(found) == 30
+
+
+def test_a_probe_that_cannot_look_says_so_and_drops_nothing(bench: Benchmark) -> None:
+    found = probed(bench, probe="duplicate-items", then="drop")
+    assert set(found.values()) == {
+        (
+            "keep",
+            "duplicate-items: nothing found; "
+            "No image is here: repeated questions were not looked for, since images may differ",
+        )
+    }
+
+
+PLAIN = {"outcome": "answered", "reading": "chosen", "choice": None, "metric": "accuracy", "score": 1.0}
+
+
+def rows() -> list[dict[str, object]]:
+    found: list[dict[str, object]] = [
+        {
+            "item": item,
+            "model": model,
+            "order": order,
+            "sample": sample,
+            "request": f"{model}{order}{sample}",
+            **PLAIN,
+        }
+        for item in ("x", "y")
+        for model in ("b", "a")
+        for order in (10, 9)
+        for sample in (1, 0)
+        if (item, model) != ("y", "a")
+    ]
+    random.Random(1).shuffle(found)
+    return found
+
+
+def requests(evidence: Evidence, item: str) -> list[list[str | None]]:
+    return [[answer.request if answer else None for answer in row] for row in evidence.of(item)]
+
+
+def test_missing_answers_are_none() -> None:
+    evidence = Evidence(pl.DataFrame(rows()), ["b", "a"], tests=5)
+    assert requests(evidence, "y") == [["b90", "b91", "b100", "b101", None], [None] * 5]
+    assert requests(evidence, "z") == [[None] * 5, [None] * 5]
+    assert requests(Evidence(), "x") == []

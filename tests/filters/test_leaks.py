@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.filters import FILTERS, FilterInput, Seat
+from eyetest.filters import Seat
 from eyetest.records import Verdict
-from tests.filters.answers import evidence, judged, stage
+from tests.filters.answers import evidence, judge, judged, stage
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -44,8 +44,7 @@ def leaky(
 
 
 def decided(panel: Leaky, options: int = 4, seats: list[Seat] = SEATS) -> list[Verdict]:
-    received = panel.drawn.evidence()
-    return list(FILTERS["leaks"].judge(FilterInput(RULE, panel.drawn.items(options), received, seats, len(seats))))
+    return judge(RULE, panel.drawn.items(options), panel.drawn.evidence(), seats=seats)
 
 
 def gone(verdicts: list[Verdict]) -> Bools:

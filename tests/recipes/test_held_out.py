@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.filters import Evidence, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.records import Choice, Item
+from tests.filters.answers import judge
 
 pytestmark = pytest.mark.journey
 
@@ -63,8 +64,7 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
     for seed in range(PANELS):
         order = np.random.default_rng(seed).permutation(24)
         seats, out = ([Seat(matrix.models[m]) for m in part] for part in (order[:8], order[8:]))
-        case = FilterInput(RULE, items, matrix.evidence([seat.model for seat in seats]), seats, size=8)
-        verdicts = list(FILTERS["blind-hits"].judge(case))
+        verdicts = judge(RULE, items, matrix.evidence([seat.model for seat in seats]))
         left = [one for one, verdict in zip(items, verdicts, strict=True) if verdict.verdict == "keep"]
         hits = matrix.right[order[:8]].sum(axis=0)
         assert [one.id for one in left] == [name for name, n in zip(matrix.items, hits, strict=True) if n <= 2]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eyetest.curate.repair import Repair
 from eyetest.errors import InputError
 from eyetest.measures.printed import csv_text
-from eyetest.recipes.refining import FunnelRow
+from eyetest.recipes.refining import FUNNEL_COLUMNS
 from eyetest.records import Verdict
 from eyetest.tabular import table
 from eyetest.tabular.files import open_table, read_rows
@@ -141,7 +141,7 @@ def test_tables_of_results_hold_no_formula_and_numbers_stay_numbers(tmp_path: Pa
     verdict = Verdict(item="=1", stage="+s", verdict="drop", reason="-r", evidence="@e", n=1)
     write_records([verdict], Verdict, tmp_path / "v.csv", overwrite=False)
     write_records([Repair(item="=1", change="+k", detail="@2")], Repair, tmp_path / "r.csv", overwrite=False)
-    (tmp_path / "f.csv").write_text(table.sheet_text(FunnelRow._fields, [FunnelRow("=s", 3, 1, 1, 1, 0)]))
+    (tmp_path / "f.csv").write_text(table.sheet_text(FUNNEL_COLUMNS, [("=s", 3, 1, 1, 1, 0)]))
     for name in ("v.csv", "r.csv", "f.csv"):
         (_, row) = csv.reader((tmp_path / name).read_text().splitlines())
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]

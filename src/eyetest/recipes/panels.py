@@ -81,7 +81,9 @@ def seat(
     """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. More
     models than the recipe's panel has are refused unless they are named: mostly a part of models.yaml was meant.
     """
-    check_names(recipe, named)
+    if unknown := [name for name in named if name not in recipe.panels]:
+        known = ", ".join(recipe.panels)
+        raise InputError(f'{heading("panels")}: the recipe has no panel "{unknown[0]}"; it has {known}')
     seated = {}
     absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
@@ -126,7 +128,6 @@ def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
     """Panels of models with answers: those named, or all with a panel's modality."""
-    check_names(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
@@ -142,14 +143,6 @@ def seated_on_answers(
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=answering), known, wanted, held_out)
     return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
-
-
-def check_names(recipe: Recipe, named: Iterable[str]) -> None:
-    """Refuse a panel that the recipe does not have."""
-    for name in named:
-        if name not in recipe.panels:
-            known = ", ".join(recipe.panels)
-            raise InputError(f'{heading("panels")}: the recipe has no panel "{name}"; it has {known}')
 
 
 def answering_models(results: Results, panel: Panel) -> list[str]:

@@ -23,16 +23,16 @@ ITEMS = 4
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    try:
+        choose_engine()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
     return new_world(tmp_path_factory.mktemp("world") / "w", load_rates("none"), items=18, seed=5)
 
 
 @pytest.fixture(scope="module")
 def shots(world: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """The same items as plain screenshots."""
-    try:
-        choose_engine()
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
     to = tmp_path_factory.mktemp("shots") / "s"
     studio = Studio(world.images.root, ScreenshotSettings())
     with BenchmarkWriter(to, Manifest(name="shots")) as writer:
@@ -77,16 +77,6 @@ def test_it_reads_pages_and_answers_as_the_member_does_the_plain_items(world: Be
 
 
 def test_what_is_no_screenshot_it_answers_as_the_member_does(world: Benchmark) -> None:
-    if not _has_engine():
-        pytest.skip("no OCR engine")
     items = list(world)[:2]
     for condition in (Condition(), Condition(modality="no-image")):
         assert ask("reader:owl-m", world, items, condition) == ask("embedded:owl-m", world, items, condition)
-
-
-def _has_engine() -> bool:
-    try:
-        choose_engine()
-    except MissingExtraError:
-        return False
-    return True

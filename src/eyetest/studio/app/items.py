@@ -131,8 +131,8 @@ def show_story(
         "verdicts": story.verdicts if may.verdicts else (),
         "replies": may.replies,
         "findings": [
-            {"kind": one.kind, "severity": one.severity or "", "text": one.evidence or one.title}
-            | {"href": Address().toggled("finding", one.kind)}
+            {"kind": one["kind"], "severity": one["severity"] or "", "text": one["evidence"] or one["title"]}
+            | {"href": Address().toggled("finding", one["kind"])}
             for one in (story.findings if may.findings else ())
         ],
         "facts": _facts(story, may),

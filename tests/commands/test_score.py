@@ -12,10 +12,10 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Item, Manifest, Response, Score, columns
-from eyetest.results.scores import read_scores
-from eyetest.runs import Run, read_responses
+from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
+from tests.running.benches import read_scores
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
 
@@ -87,7 +87,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     assert mixed.startswith(
         "note: 1 of 8 answers were scored by others (m), whose scores stand as given; the other 7 by our rules"
     )
-    assert tuple(read_scores(Run(run)).columns) == columns(Score)
+    assert tuple(read_scores(run).columns) == columns(Score)
 
 
 def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) -> None:
@@ -158,13 +158,13 @@ def test_read(eyetest: Eyetest) -> None:
 def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
     reported = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in reported
-    row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
+    row = read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)
     assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent
     eyetest("score", "r").fine()
-    assert read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
+    assert read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
 
 
 def test_the_docs_name_every_column() -> None:

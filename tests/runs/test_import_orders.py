@@ -7,8 +7,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import REVERSED, Choice, Item, Manifest, order_shown
-from eyetest.results.scores import read_scores
-from eyetest.runs import Run
+from tests.running.benches import read_scores
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, jsonl
 from tests.support.command import measured
@@ -31,7 +30,7 @@ def bench(tmp_path: Path) -> Path:
 
 
 def choices(run: Path, item: str) -> list[str]:
-    return read_scores(Run(run)).filter(item=item).get_column("choice").to_list()
+    return read_scores(run).filter(item=item).get_column("choice").to_list()
 
 
 def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:

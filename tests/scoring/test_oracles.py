@@ -13,7 +13,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Item, RunBenchmark
-from eyetest.results.reconcile_published import explained, read_published
+from eyetest.results.reconcile import explained, read_published
 from eyetest.results.reconcile_sides import RunSide, Selection
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
@@ -258,6 +258,6 @@ def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, mod
         == Fraction(right, 1730) - found.a.score
     )
     assert (ways[0].words[:26], ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
-    points = {cause.cause: float(100 * cause.points) for cause in found.causes}
+    points = dict(found.causes.select("cause", "points").rows())
     assert points.keys() <= {"reading", "unread", "guess", "chance", "errors"}
     assert points["reading"] < -2

@@ -29,7 +29,7 @@ def merge(runs: Runs, /, *, to: AnyPath | None = None, prefer_first: bool = Fals
         3
 
     """
-    from eyetest.results.joining import merge_into
+    from eyetest.results.merging import merge_into
 
     opened = open_runs(runs)
     if to is None:

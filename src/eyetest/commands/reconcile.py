@@ -72,7 +72,7 @@ def reconcile(
         True
 
     """
-    from eyetest.results.reconcile_published import read_published, ways_table
+    from eyetest.results.reconcile import read_published, ways_table
     from eyetest.results.reconcile_sides import Selection, Sides
     from eyetest.runs.answer_values import FIELDS
     from eyetest.scoring import RULE_SETS
@@ -128,11 +128,11 @@ class ReconcileResult(Found):
     """
 
     def __init__(self, found: "Reconciled", ways: "pl.DataFrame", notes: Sequence[str]) -> None:
-        from eyetest.results.reconcile import causes_table, items_table
+        from eyetest.results.reconcile import items_table
 
         items = items_table(found.shares)
         self.found, self.items, self.ways, self.gap = found, items, ways, float(100 * found.gap)
-        super().__init__(f"reconciliation: a gap of {self.gap:+.2f} points", causes_table(found.causes), notes)
+        super().__init__(f"reconciliation: a gap of {self.gap:+.2f} points", found.causes, notes)
         self.tables = {"causes": self.frame, "items": items} | ({"ways": ways} if len(ways) else {})
 
     def as_json(self) -> dict[str, Any]:

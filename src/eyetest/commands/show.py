@@ -261,10 +261,9 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
     """An item of a run, and every answer to it with how it was scored."""
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
-    from eyetest.results.cases import item_cases, planned_calls
+    from eyetest.results.replies import item_cases, planned_calls
     from eyetest.results.scores import benchmark_of
     from eyetest.runs import StoredResponses
-    from eyetest.runs.stored import refuse_if_all_is_damaged
     from eyetest.scoring import Scorer
 
     if run.manifest.benchmark is None:
@@ -277,7 +276,6 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
         known = nearest(unknown[0], calls["model"])
         raise InputError(f"{heading('model')}: no answer of {short(unknown[0])} to this item; {known}")
     calls = calls.filter(pl.col("model").cast(pl.String).is_in(models)) if models else calls
-    refuse_if_all_is_damaged(run.path)
     cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
     read = ("reading", "choice", "rule", "why", "metric", "score")
     rows = [

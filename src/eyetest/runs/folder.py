@@ -101,8 +101,8 @@ class Run:
         return stored_health(self.path)
 
     @property
-    def writer(self) -> int | str | None:
-        """The process that writes to the run now, if any; with its machine where that may be another."""
+    def writer(self) -> int | None:
+        """The process that writes to the run now, if any."""
         return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:
@@ -164,24 +164,20 @@ class RunWriter(Run):
         """A writer for the plan."""
         return planning(self.path)
 
-    def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
-        """Record an operation before it begins."""
-        known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
-        self.restate(step, known, benchmark)
-
-    def restate(
+    def record(
         self,
         step: RunStep,
         models: dict[str, ModelEntry],
         benchmark: RunBenchmark | None = None,
         earlier: Sequence[RunStep] = (),
     ) -> None:
-        """Record a step, the run's models, and ``earlier`` steps of other runs whose answers are added."""
+        """Record an operation before it begins, and ``earlier`` ones of other runs whose answers are added."""
+        known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         step = msgspec.structs.replace(step, eyetest=__version__, time=now)
         steps = (*self.manifest.steps, *earlier, step)
         benchmark = benchmark or self.manifest.benchmark
-        self._write(RunManifest(benchmark=benchmark, models=models, steps=steps, parts=self.manifest.parts))
+        self._write(RunManifest(benchmark=benchmark, models=known, steps=steps, parts=self.manifest.parts))
 
     def amend(self, **known: Any) -> None:
         """Add to the last step what is only known at its end."""

@@ -242,11 +242,11 @@ def read_parquet(path: Path) -> pa.Table:
             return pa.Table.from_batches(batches) if batches else file.schema_arrow.empty_table()
 
 
-def sound_file(path: Path, root: Path, fields: pa.Schema | None = None) -> Path:
+def sound_file(path: Path, root: Path, fields: pa.Schema | None = None, repair: str = "") -> Path:
     """The path of a Parquet file of eyetest inside a folder, whose checksum and columns are valid."""
     path = inside(path, root)
     if not has_checksum(path):
-        raise InputError(f"{path} is damaged: it has no checksum")
+        raise InputError(f"{path} is damaged: it has no checksum{repair and f'; {repair}'}")
     with damage_in_one_line(path):
         if fields is not None and not pq.read_schema(path).equals(fields):
             raise ValueError("its columns are others than it should have")

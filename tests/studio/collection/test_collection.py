@@ -14,11 +14,11 @@ from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Prompt
 from eyetest.results.gather import results_of
 from eyetest.results.replies import RunReplies
-from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
+from tests.running.benches import read_scores
 from tests.scoring.test_table import make_answers
 from tests.scoring.test_table import make_bench as write_bench
 
@@ -202,7 +202,7 @@ def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_pa
     replies = {"x": "a red kite over the sea", "y": "a ship"}
     run = make_answers(tmp_path / "r", [(Asked(item=n, model="m"), text) for n, text in replies.items()], bench)
     collection = Collection([run.path])
-    stored = dict(read_scores(run).select("item", "score").iter_rows())
+    stored = dict(read_scores(run.path).select("item", "score").iter_rows())
     assert stored["x"] > stored["y"]
     assert {story.id: story.cases[0].scored.score for story in collection.stories(["x", "y"])} == stored
 

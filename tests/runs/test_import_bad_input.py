@@ -60,31 +60,34 @@ FILES: dict[str, tuple[Make, str]] = {
     "text named Excel": (written("a.xlsx", "hello"), "a.xlsx is no Excel file"),
     "no item column": (
         rows({"uid": 1, "model": "m", "text": "A"}),
-        "row 1: no column for the item: --map item=COLUMN, perhaps uid (the columns are uid, model, text)",
+        "line 1: no column for the item: --map item=COLUMN, perhaps uid (the columns are uid, model, text)",
     ),
     "no model column": (rows({"item": 1, "text": "A"}), "no column for the model: --model NAME or --map"),
     "no answer column": (rows({"item": 1, "model": "m", "said": "A"}), "no column for the reply: --map text=COLUMN"),
-    "empty item": (after_good(item=""), "row 2: neither item nor model may be empty"),
-    "null model": (after_good(model=None), "row 2: neither item nor model may be empty"),
-    "list for an item": (after_good(item=["1"]), "a.jsonl row 2: item: found ['1'] (list), expected text"),
-    "object for a text": (after_good(text={"a": 1}), "a.jsonl row 2: text: found {'a': 1} (dict), expected text"),
-    "list for a modality": (after_good(modality=["image"]), "a.jsonl row 2: modality: found ['image'] (list)"),
-    "object for a score": (after_good(given={"a": 1}), "a.jsonl row 2: found {'a': 1} (dict)"),
+    "empty item": (after_good(item=""), "line 2: neither item nor model may be empty"),
+    "null model": (after_good(model=None), "line 2: neither item nor model may be empty"),
+    "list for an item": (after_good(item=["1"]), "a.jsonl line 2: item: found ['1'] (list), expected text"),
+    "object for a text": (after_good(text={"a": 1}), "a.jsonl line 2: text: found {'a': 1} (dict), expected text"),
+    "list for a modality": (after_good(modality=["image"]), "a.jsonl line 2: modality: found ['image'] (list)"),
+    "object for a score": (after_good(given={"a": 1}), "a.jsonl line 2: found {'a': 1} (dict)"),
     "unknown modality": (
         after_good(modality="seen"),
-        "row 2: modality: found 'seen', expected one of image, no-image",
+        "line 2: modality: found 'seen', expected one of image, no-image",
     ),
     "unknown ask": (after_good(ask="pot"), "rename it with --map-values 'ask=pot>direct'"),
-    "unknown outcome": (after_good(outcome="ok"), "row 2: outcome: found 'ok', expected one of answered"),
+    "unknown outcome": (after_good(outcome="ok"), "line 2: outcome: found 'ok', expected one of answered"),
     "a setting for a sample": (
         after_good(sample="cot"),
-        "row 2: sample: found 'cot', expected a whole number from 0",
+        "line 2: sample: found 'cot', expected a whole number from 0",
     ),
-    "negative sample": (after_good(sample=-1), "row 2: sample: found -1 (int), expected a whole number"),
-    "endless sample": (after_good(sample=10**30), "row 2: sample: found 1000000"),
-    "score above 1": (after_good(given=2), "row 2: given: found 2 (int), expected a score from 0 to 1"),
-    "endless score": (after_good(given=float("inf")), "row 2: given: found inf (float)"),
-    "duplicate": (rows(GOOD, GOOD), "row 2: item '1' was answered by 'm' under the same condition in row 1 already"),
+    "negative sample": (after_good(sample=-1), "line 2: sample: found -1 (int), expected a whole number"),
+    "endless sample": (after_good(sample=10**30), "line 2: sample: found 1000000"),
+    "score above 1": (after_good(given=2), "line 2: given: found 2 (int), expected a score from 0 to 1"),
+    "endless score": (after_good(given=float("inf")), "line 2: given: found inf (float)"),
+    "duplicate": (
+        rows(GOOD, GOOD),
+        "line 2: item '1' was answered by 'm' under the same condition in a.jsonl line 1 already",
+    ),
 }
 
 
@@ -108,7 +111,7 @@ def test_files(tmp_path: Path, eyetest: Eyetest, case: str, there: bool) -> None
 OPTIONS: list[tuple[list[str], str]] = [
     (["--map", "itme=id"], '--map: no field "itme"; did you mean "item"?'),
     (["--map", "item"], "--map takes FIELD=COLUMN pairs, such as item=item_id"),
-    (["--map", "item=itm"], 'a.jsonl row 1: no column "itm"; did you mean "item"?'),
+    (["--map", "item=itm"], 'a.jsonl line 1: no column "itm"; did you mean "item"?'),
     (["--map", "item=item,item=text"], "--map: item is given twice with different values"),
     (["--map-values", "modality"], "--map-values takes FIELD=VALUE>OURS"),
     (["--map-values", "modality=text"], "--map-values takes FIELD=VALUE>OURS"),
@@ -137,7 +140,7 @@ OPTIONS: list[tuple[list[str], str]] = [
     (["--matrix", "item", "--header", "("], "--header: '(' is no pattern"),
     (["--matrix", "item", "--header", ".*"], "--header needs named groups"),
     (["--matrix", "item", "--header", "(?P<model>x+)"], "--header: the column 'model' does not fit the pattern"),
-    (["--matrix", "item"], "a.jsonl row 1, column 'model': given: found 'm', expected a score from 0 to 1"),
+    (["--matrix", "item"], "a.jsonl line 1, column 'model': given: found 'm', expected a score from 0 to 1"),
     (["--bench", "gone"], "gone does not exist"),
 ]
 

@@ -25,7 +25,7 @@ def test_a_mistake_in_one_file(tmp_path: Path, eyetest: Eyetest) -> None:
     jsonl(tmp_path / "outputs/a.jsonl", ROW)
     bad = jsonl(tmp_path / "outputs/b.jsonl", ROW | {"modality": "seen"})
     said = eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run").refused()
-    assert "b.jsonl row 1" in said
+    assert "b.jsonl line 1" in said
     assert "1 of 2 files" in said
     jsonl(bad, ROW)
     assert "2 answers of 2 models" in eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run").fine()

@@ -70,5 +70,5 @@ def test_answers_that_would_be_one_are_refused(tmp_path: Path, eyetest: Eyetest)
     rows = [("q1", "m", "1", "17", "A"), ("q2", "m", "1", "18", "A"), ("q1", "m", "2", "17", "B")]
     refused = eyetest("import", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run").refused()
     assert "map the column that tells them apart with --map" in refused
-    assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
+    assert "row 3: item 'q1' was answered by 'm' under the same condition in a.csv row 1 already" in refused
     assert not (tmp_path / "run").exists()

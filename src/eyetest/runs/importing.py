@@ -21,34 +21,24 @@ from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, R
 from eyetest.runs.answer_values import FIELDS
 from eyetest.runs.folder import RECORDED, RunWriter
 from eyetest.runs.journal import SCHEMA, to_table
-from eyetest.runs.layouts import (
-    TOOL_COLUMNS,
-    ItemAt,
-    Located,
-    Location,
-    answer_files,
-    as_rows,
-    at,
-    inspect_rows,
-    unfold,
-)
+from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, unfold
 from eyetest.runs.mapping import AnswerFile, AnswerReader, FieldMap, Options, like_conditions, parse_field_map
 from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
-from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.files import known_table
 from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema
-from eyetest.tabular.table import Values, named_columns, table_kind
+from eyetest.tabular.table import Row, Values, named_columns
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
 _KEY = columns(Asked)
 _CONTENT = ("outcome", "text", "given")
 _READ = ("request", *_CONTENT)
-_ROW, _COLUMN = "number of the row", "name of the column"  # where an answer stands in its file
+_WHERE = "where it stands"  # the column of an answer's location in its file
 _ROWS_AT_ONCE = 20_000
 _log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
 _values: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
-_STAGED = pa.schema([*schema(Answer), pa.field(_ROW, pa.int64()), pa.field(_COLUMN, pa.string())])
+_STAGED = pa.schema([*schema(Answer), pa.field(_WHERE, pa.string())])
 
 
 def answer_id(key: Sequence[object]) -> str:
@@ -134,10 +124,10 @@ def import_answers(
         found = _compared(to, staged)
         brought.there, brought.replaced = int(found["same"].sum()), int(found["differs"].sum())
         if brought.replaced and not overwrite:
-            location = at(_location(found.filter("differs")))
+            where = found.filter("differs")[_WHERE][0]
             others = f" ({brought.replaced:,} such rows)" if brought.replaced > 1 else ""
             raise InputError(
-                f"{source.name} {location}: {to} holds another answer to this already{others}; "
+                f"{where}: {to} holds another answer to this already{others}; "
                 f"add {param('overwrite', True)} to replace what it holds, or choose another run"
             )
         new = brought.answers - brought.there
@@ -154,18 +144,13 @@ def import_answers(
     return brought
 
 
-def _location(rows: pl.DataFrame) -> Location:
-    """Where the first of some staged rows stands."""
-    row, column = rows.select(_ROW, _COLUMN).row(0)
-    return row if column is None else (row, column)
-
-
 class _Reading:
     """Reads a file once; what it leaves out is counted."""
 
     def __init__(self, source: AnswerFile, known: Options | None) -> None:
         self._source, self._known = source, known
         self._fields = source.fields
+        self._table = None if is_inspect_log(source.path) else known_table(source.path)
         self.brought = Brought()
         self.taken = ""  # the columns that were found by other tools' names
         self.forgotten: list[str] = []  # unmapped columns that may hold conditions
@@ -193,23 +178,23 @@ class _Reading:
         if repeated.is_empty():
             return
         second = repeated.filter(~pl.struct(_KEY).is_first_distinct()).head(1)
-        first, here = _location(repeated.join(second, on=_KEY, how="semi", maintain_order="left")), _location(second)
+        first = repeated.join(second, on=_KEY, how="semi", maintain_order="left")
         item, model = (short(second[name][0], 40) for name in ("item", "model"))
         raise InputError(
-            f"{self._source.name} {at(here)}: item {item} was answered by {model} under the same condition "
-            f"in {at(first)} already; map the column that tells them apart with {param('columns')}"
+            f"{second[_WHERE][0]}: item {item} was answered by {model} under the same condition "
+            f"in {first[_WHERE][0]} already; map the column that tells them apart with {param('columns')}"
         )
 
     def _answers(self) -> Iterator[tuple[Any, ...]]:
-        source, brought, known = self._source, self.brought, self._known
+        brought, known = self.brought, self._known
         reader: AnswerReader | None = None
-        for location, row in self._rows():
+        for row in self._rows():
             try:
                 if reader is None:
-                    reader = self._reader(row)
-                answer = reader.answer(row)
+                    reader = self._reader(row.values)
+                answer = reader.answer(row.values)
             except InputError as error:
-                raise InputError(f"{source.name} {at(location)}: {error}") from None
+                raise InputError(f"{row.where}: {error}") from None
             if answer is None:
                 brought.left_out += 1
             elif known is not None and answer.item not in known:
@@ -217,7 +202,7 @@ class _Reading:
             else:
                 if reader.notice:
                     brought.notices[reader.notice] += 1
-                yield *_values(answer), *((location, None) if isinstance(location, int) else location)
+                yield *_values(answer), row.where
 
     def _reader(self, first: Values) -> AnswerReader:
         """The reader of rows like the first one; what other tools call a field is found and noted."""
@@ -228,35 +213,20 @@ class _Reading:
             self._fields = whole
         self._fields.check(first)
         self.forgotten = like_conditions(self._unmapped(first))
-        path = self._source.path
-        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=table_kind(path) == ".xlsx")
+        return AnswerReader(self._fields, self._known, self._table)
 
     def _unmapped(self, row: Values) -> list[str]:
         used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}
         return [name for name in row if name not in used]
 
-    def _rows(self) -> Iterator[Located]:
+    def _rows(self) -> Iterator[Row]:
         source = self._source
-        if is_inspect_log(source.path):
+        if self._table is None:
             return inspect_rows(source.path)
-        rows = read_rows(source.path)
         if source.matrix:
-            return unfold(rows, source)
-        return as_rows(rows, source, items_by_position(self._known))
-
-
-def items_by_position(known: Options | None) -> ItemAt | None:
-    """A function that finds the item at a position of the benchmark; None where positions are unknown."""
-    if known is None:
-        return None
-    ids = list(known)
-
-    def item_at(position: int) -> str:
-        if position < len(ids):
-            return ids[position]
-        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(ids):,} items)")
-
-    return item_at
+            return unfold(self._table, source)
+        items = None if self._known is None else list(self._known)
+        return as_rows(self._table, items, judged="given" in source.fields.columns)
 
 
 def _nothing(source: AnswerFile, brought: Brought) -> str:

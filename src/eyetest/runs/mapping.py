@@ -20,7 +20,10 @@ from eyetest.runs.answer_values import (
     typed,
     without_guards,
 )
+from eyetest.tabular.files import ExcelTable
 from eyetest.tabular.table import (
+    Grid,
+    Table,
     Values,
     listed_columns,
     named_columns,
@@ -126,9 +129,9 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerReader:
     """A mapping applied to the rows of a file."""
 
-    def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
+    def __init__(self, fields: FieldMap, options: Options | None, table: Table | None) -> None:
         self._fields, self._options = fields, options or {}
-        self._sheet, self._excel = sheet, excel
+        self._sheet, self._excel = isinstance(table, Grid), isinstance(table, ExcelTable)
         self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}  # by row layout: fields
         self.notice = ""  # the last row's notice of a failed call, in place of an answer
 

@@ -151,7 +151,7 @@ class ParquetTable(Table):
         number = 0
         for file in self._files:
             for line, values in enumerate(self._values(file), 1):
-                yield Row(number, f"{file.name} row {line}", values, line)
+                yield Row(number, f"{file.name} row {line}", values)
                 number += 1
 
     def _values(self, file: Path) -> Iterator[dict[str, Any]]:

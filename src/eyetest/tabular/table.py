@@ -35,7 +35,6 @@ class Row(NamedTuple):
     number: int
     where: str
     values: Values
-    line: int = 0  # counted from 1: lines in JSON Lines, rows below the header elsewhere
 
 
 class Table:
@@ -82,7 +81,7 @@ class Grid(Table):
             where = f"{self.path.name} row {line}"
             if len(cells) != len(columns):
                 raise InputError(f"{where}: {len(cells)} cells under {len(columns)} columns")
-            yield Row(number, where, dict(zip(columns, cells, strict=True)), line)
+            yield Row(number, where, dict(zip(columns, cells, strict=True)))
             number += 1
 
 

@@ -27,8 +27,8 @@ _VERDICTS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, part
 
 def inspect_rows(path: Path) -> Iterator[Row]:
     """One row per sample and epoch; each scorer is a column, to be selected by name."""
-    for number, (log, sample) in enumerate(read_inspect_log(path)):
-        yield Row(number, f"{path.name} row {number + 1}", _values(log, sample))
+    for number, (log, sample) in enumerate(read_inspect_log(path), 1):
+        yield Row(f"{path.name} row {number}", _values(log, sample))
 
 
 def _values(log: Header, sample: Sample) -> Values:
@@ -175,7 +175,7 @@ def unfold(rows: Iterable[Row], source: AnswerFile) -> Iterator[Row]:
             except InputError as error:
                 raise InputError(f"{where}: {error}") from None
             if given is not None:
-                yield Row(row.number, where, {names: name, **about, "given": given, "text": None})
+                yield Row(where, {names: name, **about, "given": given, "text": None})
 
 
 def _header_pattern(header: str) -> re.Pattern[str]:

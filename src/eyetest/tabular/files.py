@@ -29,18 +29,16 @@ class JsonLines(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        number = 0
         with self.path.open("rb") as file:
-            for line_number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
-                where = f"{self.path.name} line {line_number}"
+            for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
+                where = f"{self.path.name} line {number}"
                 if len(line) >= MAX_LINE:
                     raise InputError(f"{where} is longer than {MAX_LINE // 2**20} MB")
                 if text := line.strip(_BLANK):
                     values = decode(text, where)
                     if not isinstance(values, dict):
                         raise InputError(f"{where}: found {short(values)}, expected a JSON object")
-                    yield Row(number, where, values)
-                    number += 1
+                    yield Row(where, values)
 
 
 class JsonDocument(Table):
@@ -61,8 +59,8 @@ class JsonDocument(Table):
         if content != [] and not _are_objects(content):
             expected = "a list of objects, one such list under a key, or objects or texts under keys"
             raise InputError(f"{self.path}: expected {expected}")
-        for number, values in enumerate(content):
-            yield Row(number, f"{self.path.name} object {number + 1}", values)
+        for number, values in enumerate(content, 1):
+            yield Row(f"{self.path.name} object {number}", values)
 
 
 def read_document(path: Path) -> bytes:
@@ -184,12 +182,10 @@ class JsonFolder(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        number = 0
         for file in sorted(path for path in self.path.iterdir() if path.suffix in (".json", ".jsonl")):
             inside(file, self.path)
             for row in open_table(file):
-                yield Row(number, row.where, {"file": file.stem, **row.values})
-                number += 1
+                yield Row(row.where, {"file": file.stem, **row.values})
 
 
 def known_table(path: Path) -> Table:

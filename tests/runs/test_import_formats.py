@@ -173,3 +173,18 @@ def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
         ("1", "B", None),
         ("2", "C", 1.0),
     ]
+
+
+def test_a_folder_comes_in_file_by_file_and_its_names_say_who_answered(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Those before a file with a mistake stay, and may come again."""
+    outputs, row = tmp_path / "outputs", {"item": "1", "text": "A"}
+    outputs.mkdir()
+    jsonl(outputs / "gpt-4.1.jsonl", row)
+    mine = jsonl(outputs / "mine.jsonl", row | {"modality": "seen"})
+    (outputs / "notes.txt").write_text("no answers")
+    said = eyetest("import", outputs, "--to", tmp_path / "run").refused()
+    assert "mine.jsonl line 1" in said
+    assert "1 of 2 files" in said
+    jsonl(mine, row | {"model": "the file knows"})
+    assert "2 answers of 2 models" in eyetest("import", outputs, "--to", tmp_path / "run").fine()
+    assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt-4.1", "the file knows"}

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks import BenchmarkWriter
-from eyetest.records import Choice, Item, Manifest
+from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 from tests.support.command import measured
@@ -14,11 +13,7 @@ from tests.support.command import measured
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Path:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for n in range(12):
-            choices = tuple(Choice(text=word, correct=word == "dog") for word in ("cat", "dog", "bird"))
-            writer.add(Item(id=f"q{n}", question="Which?", choices=choices))
-    return tmp_path / "b"
+    return make_bench(tmp_path / "b", golds=(1,)).path
 
 
 def rows_of(*texts: str | None, **more: Any) -> list[dict[str, Any]]:

@@ -49,15 +49,6 @@ FILES: dict[str, tuple[Make, str]] = {
     ),
     "a line that is no object": (written("a.jsonl", "[1]\n"), "a.jsonl: expected a list of objects"),
     "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl is nested too deeply"),
-    "not UTF-8 CSV": (written("a.csv", "item,model,text\n1,m,不知道\n".encode("gbk")), "a.csv is not UTF-8"),
-    "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
-    "open quote": (
-        written("a.tsv", 'item\tmodel\ttext\n1\tm\tA\n2\tm\t"B\n3\tm\tC\n'),
-        "a.tsv row 2: the quotes are wrong",
-    ),
-    "two columns of a name": (written("a.csv", "item,text,text\n1,A,B\n"), "several columns are called 'text'"),
-    "text named Parquet": (written("a.parquet", "hello"), "a.parquet is not a Parquet file"),
-    "text named Excel": (written("a.xlsx", "hello"), "a.xlsx is no Excel file"),
     "no item column": (
         rows({"uid": 1, "model": "m", "text": "A"}),
         "line 1: no column for the item: --map item=COLUMN, perhaps uid (the columns are uid, model, text)",

@@ -52,7 +52,7 @@ def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest
 def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", *({"order": row["pass"], **row} for row in PASSES))
     refused = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench).refused()
-    assert "row 2: order: found 1 (int), expected original, reversed" in refused
+    assert "line 2: order: found 1 (int), expected original, reversed" in refused
     assert not (tmp_path / "run").exists()
     assert (
         "order: found '1', expected"

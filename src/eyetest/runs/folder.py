@@ -37,8 +37,9 @@ from eyetest.runs.stored import (
 )
 from eyetest.store import read_json, store_of, write_json
 from eyetest.store.files import BusyError
-from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.files import known_table
 from eyetest.tabular.record_files import write_table
+from eyetest.tabular.table import Grid
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -230,14 +231,15 @@ def open_answers(path: Path) -> Iterator[Answer]:
         yield from read_answers(path)
         return
     known = set(columns(Answer))
-    sheet = is_sheet(path)
-    for number, row in read_rows(path):
-        for name in row.keys() - known:
+    table = known_table(path)
+    for row in table:
+        for name in row.values.keys() - known:
             raise InputError(f'{path}: "{name}" is no column of an answers table; {nearest(name, known)}')
         try:
-            yield assemble(typed(without_guards(row) if sheet else row), sheet=sheet, excel=False)
+            sheet = isinstance(table, Grid)
+            yield assemble(typed(without_guards(row.values) if sheet else row.values), sheet=sheet, excel=False)
         except InputError as error:
-            raise InputError(f"{path} row {number}: {error}") from None
+            raise InputError(f"{row.where}: {error}") from None
 
 
 def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:

@@ -148,11 +148,9 @@ class ParquetTable(Table):
 
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
-        number = 0
         for file in self._files:
-            for line, values in enumerate(self._values(file), 1):
-                yield Row(number, f"{file.name} row {line}", values, line)
-                number += 1
+            for number, values in enumerate(self._values(file), 1):
+                yield Row(f"{file.name} row {number}", values)
 
     def _values(self, file: Path) -> Iterator[dict[str, Any]]:
         with one_line(file, "is damaged"), open_bounded(file) as opened:

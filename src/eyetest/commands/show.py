@@ -300,9 +300,9 @@ def _list(name: str) -> Found:
         from eyetest.prompts.sets import load_prompts, prompt_names
 
         known = [load_prompts(known) for known in prompt_names()]
-        told = [(some.label, some.texts.about.strip(), "; ".join(some.texts.differences)) for some in known]
+        lines = [(some.label, some.texts.about.strip(), "; ".join(some.texts.differences)) for some in known]
         data = {some.name: some.texts for some in known}
-        return listing(name, ("prompts", "about", "differences"), told, data=data)
+        return listing(name, ("prompts", "about", "differences"), lines, data=data)
     from eyetest.prompts.conditions import condition_names
 
     sets = {

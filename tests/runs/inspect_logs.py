@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eyetest.tabular.inspect_logs import read_inspect_log
+from eyetest.runs.inspect_logs import read_inspect_log
 
 ZSTANDARD = 93
 

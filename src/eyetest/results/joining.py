@@ -10,8 +10,8 @@ from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK
 from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
+from eyetest.runs.inspect_logs import is_inspect_log
 from eyetest.runs.layouts import first_rows, matrix_rows
-from eyetest.tabular.inspect_logs import is_inspect_log
 
 _ROWS = ("item", "model")
 

@@ -29,12 +29,12 @@ from eyetest.runs.answer_values import (
     without_guards,
 )
 from eyetest.runs.folder import RECORDED, RunWriter
+from eyetest.runs.inspect_logs import is_inspect_log
 from eyetest.runs.journal import SCHEMA, to_table
 from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, unfold
 from eyetest.runs.mapping import AnswerFile, FieldMap, like_conditions, parse_field_map
 from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
 from eyetest.tabular.files import ExcelTable, known_table
-from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema
 from eyetest.tabular.table import Grid, Row, Values, named_columns
 

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from eyetest.filters import FILTERS, FilterInput, Seat
-from eyetest.records import Verdict
-from tests.filters.answers import evidence, judged, stage
+from tests.filters.answers import judged, stage
 from tests.filters.simulated import Drawn
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -21,35 +19,29 @@ def panel(known: int, options: int = 4, believed: int = 0) -> Drawn:
     return Drawn(np.arange(len(chosen)) < known, chosen)
 
 
-def decided(drawn: Drawn, options: int = 4, *, with_choices: bool = True) -> list[Verdict]:
-    received = drawn.evidence(with_choices=with_choices)
-    case = FilterInput(RULE, drawn.items(options), received, [Seat(name) for name in received.seats], 4)
-    return list(FILTERS["chance-aware"].judge(case))
-
-
 @pytest.mark.parametrize(("options", "enough"), [(3, 10), (4, 7), (10, 3)])
 def test_what_is_known_goes_where_there_is_enough_of_it(options: int, enough: int) -> None:
     """Fewer such items could be a belief that happens to be right: people are asked."""
     for known, verdict in ((enough, "drop"), (enough - 1, "review")):
-        found = [one.verdict for one in decided(panel(known, options), options)]
+        found = [one.verdict for one in panel(known, options).verdicts(RULE, options)]
         assert found == [verdict] * known + ["keep"] * 40
 
 
 def test_as_many_wrong_favourites_speak_for_the_good_items() -> None:
     """Ten items on whose gold all agree, ten on whose second option all agree: a shared belief, not knowledge."""
-    assert {one.verdict for one in decided(panel(10, believed=10))} == {"keep"}
+    assert {one.verdict for one in panel(10, believed=10).verdicts(RULE)} == {"keep"}
 
 
 def test_without_choices_hits_are_held_against_the_spread_of_hits() -> None:
-    found = [one.verdict for one in decided(panel(3), with_choices=False)]
+    found = [one.verdict for one in panel(3).verdicts(RULE, with_choices=False)]
     assert found == ["drop"] * 3 + ["keep"] * 40
 
 
 def test_an_incomplete_item_has_no_part_in_the_decision() -> None:
     sure = {f"sure{i}": ["1" * 10 + "-" * 2] for i in range(50)}
     close = {"close": ["1" * 5 + "0" * 7]}
-    alone = judged(RULE, evidence(close))["close"]
-    together = judged(RULE, evidence(close | sure, tests=12))
+    alone = judged(RULE, close)["close"]
+    together = judged(RULE, close | sure, tests=12)
     assert alone.p == together["close"].p
     assert together["close"].verdict == alone.verdict
     assert {row.verdict for name, row in together.items() if name != "close"} == {"review"}

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
-from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.filters.decoys import _known, clusterings
 from eyetest.measures.stats.chance import favourites
 from eyetest.records import ImageRef, Item, Verdict
@@ -34,15 +34,11 @@ def templated(rng: np.random.Generator, options: int, leaky: float = 0.0, *, pre
 
 def judged(drawn: Drawn, options: int, *, alike: bool) -> tuple[list[Verdict], list[str]]:
     """Verdicts and notes, with questions of ten templates or with questions that share nothing."""
-    received = drawn.evidence()
-    items = [
-        Item(id=one.id, question=f"Is the {place} of kind {place // 40 * 'very '}large?", choices=one.choices)
-        if alike
-        else one
-        for place, one in enumerate(drawn.items(options))
-    ]
-    case = FilterInput(RULE, items, received, [Seat(name) for name in received.seats], 4)
-    return list(FILTERS["chance-aware"].judge(case)), case.notes
+    items, notes = drawn.items(options), list[str]()
+    if alike:
+        words = (f"Is the {place} of kind {place // 40 * 'very '}large?" for place in range(len(items)))
+        items = [replace(one, question=question) for one, question in zip(items, words, strict=True)]
+    return drawn.verdicts(RULE, items=items, notes=notes), notes
 
 
 @pytest.mark.parametrize(

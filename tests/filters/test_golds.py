@@ -2,45 +2,19 @@
 
 import json
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.filters.golds import judge_prompt
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
-from tests.filters.answers import Table, evidence, item, judged, stage, words
+from tests.filters.answers import Table, Word, evidence, item, judged, stage, verdicts_on, words
 
-Answered = tuple[list[Item], dict[str, list[str]]]
+Answered = tuple[list[Item], dict[str, list[list[Word]]]]
 RULE = stage(filter="wrong-gold", keep={"sound": {"op": ">=", "value": 0.8}})
-
-
-def received(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
-    """What each seat chose of each item, once."""
-    rows = [
-        {"item": name, "model": f"m{seat}", "order": 0, "sample": 0, "request": f"{name}/{seat}"}
-        | {
-            "outcome": "answered",
-            "reading": "chosen" if choice else "refused",
-            "choice": choice,
-            "metric": "accuracy",
-            "score": 0.0,
-        }
-        for name, of_seats in choices.items()
-        for seat, choice in enumerate(of_seats)
-    ]
-    seats = len(next(iter(choices.values())))
-    return Evidence(pl.DataFrame(rows, infer_schema_length=None), [f"m{seat}" for seat in range(seats)], 1)
-
-
-def judge(items: Sequence[Item], evidence: Evidence, rule: object = RULE) -> dict[str, tuple[str, str]]:
-    seats = [Seat(name) for name in evidence.seats]
-    found = FILTERS["wrong-gold"].judge(FilterInput(rule, items, evidence, seats, len(seats)))  # type: ignore[arg-type]
-    return {row.item: (row.verdict, row.reason) for row in found}
 
 
 @pytest.fixture
@@ -48,34 +22,33 @@ def mostly_right() -> Answered:
     """Nine models that know three of four items; the gold of one item in forty is wrong."""
     rng = np.random.default_rng(3)
     items: list[Item] = []
-    choices: dict[str, list[str]] = {}
+    choices: dict[str, list[list[Word]]] = {}
     for number in range(200):
         truth = int(rng.integers(4))
         gold = (truth + 1) % 4 if number % 40 == 0 else truth
         items.append(item(f"q{number}", gold=gold))
         knows = rng.random(9) < 0.8
         picks = np.where(knows, truth, rng.integers(0, 4, 9))
-        choices[f"q{number}"] = [string.ascii_uppercase[pick] for pick in picks]
+        choices[f"q{number}"] = [[string.ascii_uppercase[pick]] for pick in picks]
     return items, choices
 
 
 def test_wrong_golds_are_found(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    found = judge(items, received(choices))
+    found = {row.item: row for row in verdicts_on(RULE, items, evidence(choices))}
     wrong = {f"q{number}" for number in range(0, 200, 40)}
-    doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
+    doubted = {name for name, row in found.items() if row.verdict == "review"}
     assert len(doubted & wrong) >= 4
     assert len(doubted - wrong) <= 2
     for name in doubted & wrong:
         gold = next(one.gold[0] for one in items if one.id == name)
         rival, own = string.ascii_uppercase[(gold - 1) % 4], string.ascii_uppercase[gold]
-        assert found[name][1].startswith(f"{rival} instead of {own}? wrong gold ")
+        assert found[name].reason.startswith(f"{rival} instead of {own}? wrong gold ")
 
 
 def test_related_models_give_an_order_and_no_odds(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    evidence = received({name: own[:1] * 9 for name, own in choices.items()})
-    rows = list(FILTERS["wrong-gold"].judge(FilterInput(RULE, items, evidence, [Seat(s) for s in evidence.seats], 9)))
+    rows = verdicts_on(RULE, items, evidence({name: own[:1] * 9 for name, own in choices.items()}))
     assert {row.verdict for row in rows} == {"keep"}
     assert all("no odds, since models count as 1.0 independent ones" in row.reason for row in rows)
     assert {json.loads(row.evidence)["flawed"] for row in rows} == {None}
@@ -99,7 +72,7 @@ class Judge:
 
 def look(table: Table, says: str | None, **more: Any) -> Any:
     judge = Judge(lambda one: says, more.pop("outcome", "answered"))
-    return judged(ZERO_PASS, evidence(table), judges=["boss", "second"], ask=judge, **more), judge
+    return judged(ZERO_PASS, table, judges=["boss", "second"], ask=judge, **more), judge
 
 
 def test_only_items_without_a_hit_reach_the_judge() -> None:
@@ -140,7 +113,7 @@ def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None
     found, _ = look({"q": ["0"]}, None, outcome="failed")
     assert (found["q"].verdict, found["q"].responses) == ("review", ("q/0/0", "judge/q"))
     for lacking in ({"ask": None, "judges": ["boss"]}, {"ask": Judge(lambda one: "NO"), "judges": []}):
-        alone = judged(ZERO_PASS, evidence({"q": ["0"]}), **lacking)["q"]
+        alone = judged(ZERO_PASS, {"q": ["0"]}, **lacking)["q"]
         assert (alone.verdict, alone.responses) == ("review", ("q/0/0",))
         assert "gave neither" in alone.reason
 

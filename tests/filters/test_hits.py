@@ -11,9 +11,9 @@ from eyetest.errors import InputError
 from eyetest.filters import FILTERS
 from eyetest.filters.hits import BAND
 from eyetest.recipes.loading import load_recipe
-from eyetest.records import Stage, StoppingRule, Tally, Verdict
+from eyetest.records import Stage, StoppingRule, Tally
 from eyetest.running.execution import Waves
-from tests.filters.answers import KINDS, Word, evidence, judged, reported, stage, words
+from tests.filters.answers import KINDS, Word, judged, reported, stage, words
 
 OPERATORS = ("<", "<=", "==", ">=", ">")
 HITS: dict[Word, bool | None] = {1: True, 0: False, "failed": None, "refused": False}
@@ -56,10 +56,6 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], Rows]:
     return fields, [[] if seat in absent else row for seat, row in enumerate(rows)]
 
 
-def verdict(fields: Stage, rows: Rows, tests: int) -> Verdict:
-    return judged(fields, evidence({"q": rows}, tests=tests))["q"]
-
-
 @example(
     (
         {"filter": "blind-hits", "answers": {"op": ">", "value": 1}, "keep": {"hits": {"op": "<", "value": 2}}},
@@ -70,16 +66,11 @@ def verdict(fields: Stage, rows: Rows, tests: int) -> Verdict:
 def test_rows_are_the_same_however_much_was_asked(found: tuple[dict[str, Any], Rows]) -> None:
     fields, rows = found
     tests = max(map(len, rows))
-    rule_stage = stage(**fields)
-    rule = rule_of(rule_stage, rows, tests)
-    early = asked_early(rule, rows)
-    full = verdict(rule_stage, rows, tests)
-    assert verdict(rule_stage, early, tests) == full
+    rule = rule_of(stage(**fields), rows, tests)
+    early, full = (judged(stage(**fields), {"q": some}, tests=tests)["q"] for some in (asked_early(rule, rows), rows))
+    assert early == full
     right = truth(rule, rows)
-    if right is not None:
-        assert full.verdict == ("keep" if right else "drop")
-    else:
-        assert full.verdict == "review"
+    assert full.verdict == {True: "keep", False: "drop", None: "review"}[right]
 
 
 MMSTAR = {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}}
@@ -93,7 +84,7 @@ def once(*answers: Word) -> list[list[Word]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_plain_answer_is_no_hit_and_is_counted(kind: str) -> None:
-    found = judged(stage(**MMSTAR, full_counts=True), evidence({"q": once(1, 1, 0, 0, 0, 0, 0, kind)}))["q"]
+    found = judged(stage(**MMSTAR, full_counts=True), {"q": once(1, 1, 0, 0, 0, 0, 0, kind)})["q"]
     assert found.hits == 2
     assert reported(found)["not_plain"] == {kind: 1}
     known = 7 if kind == "failed" else 8
@@ -111,7 +102,7 @@ def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict()
         "all failed": once(*["failed"] * 8),
     }
     for full in (True, False):
-        found = judged(stage(**MMSTAR, full_counts=full), evidence(table))
+        found = judged(stage(**MMSTAR, full_counts=full), table)
         assert words(found) == {
             "open": "review",
             "settled drop": "drop",
@@ -126,7 +117,7 @@ def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict()
 @pytest.mark.parametrize(("seats", "keeps"), [(4, 1), (8, 2), (12, 3), (16, 4), (5, 1), (9, 2), (11, 2), (20, 5)])
 def test_a_panel_of_another_size_has_its_thresholds_as_shares(seats: int, keeps: int) -> None:
     table = {str(hits): once(*[1] * hits, *[0] * (seats - hits)) for hits in range(seats + 1)}
-    found = judged(stage(**MMSTAR, full_counts=True), evidence(table), size=8)
+    found = judged(stage(**MMSTAR, full_counts=True), table, size=8)
     assert [int(name) for name, row in found.items() if row.verdict == "keep"] == list(range(keeps + 1))
     assert found["1"].reason == f"1 of {seats} inspectors answer it blind"
 
@@ -148,7 +139,7 @@ def tenfold(*right: int) -> list[str]:
 )
 def test_mmmu_pro_drops_what_three_of_four_answer_more_than_five_times(right: Sequence[int], verdict: str) -> None:
     for full in (True, False):
-        found = judged(stage(**MMMU_PRO, full_counts=full), evidence({"q": tenfold(*right)}))["q"]
+        found = judged(stage(**MMMU_PRO, full_counts=full), {"q": tenfold(*right)})["q"]
         assert found.verdict == verdict
         if full:
             assert found.hits == sum(hits > 5 for hits in right)
@@ -157,7 +148,6 @@ def test_mmmu_pro_drops_what_three_of_four_answer_more_than_five_times(right: Se
 
 
 def test_scores_count_as_right_from_the_stages_own_cut_on() -> None:
-    received = evidence({"q": once(0.6, 0.59, 1.0)}, metric="vqa")
     cuts: list[tuple[dict[str, Any], int]] = [
         ({}, 1),
         ({"vqa": {"op": ">=", "value": 0.6}}, 2),
@@ -168,23 +158,12 @@ def test_scores_count_as_right_from_the_stages_own_cut_on() -> None:
     ]
     for right, hits in cuts:
         rule = stage(filter="blind-hits", keep={"hits": {"op": "<=", "value": 2}}, right=right, full_counts=True)
-        assert judged(rule, received)["q"].hits == hits
-
-
-LIME = {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}
-
-
-def graded(**fields: Any) -> Stage:
-    return stage(grade="difficulty", **{"bands": LIME, "drop": ["easy"], **fields})
-
-
-def answered(hits: int, seats: int) -> list[list[Word]]:
-    found: list[list[Word]] = [[1] for _ in range(hits)]
-    return found + [[0] for _ in range(seats - hits)]
+        assert judged(rule, {"q": once(0.6, 0.59, 1.0)}, metric="vqa")["q"].hits == hits
 
 
 def test_every_count_has_its_band() -> None:
-    found = judged(graded(), evidence({str(hits): answered(hits, 9) for hits in range(10)}))
+    graded = stage(grade="difficulty", bands={"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}, drop=["easy"])
+    found = judged(graded, {str(hits): once(*[1] * hits, *[0] * (9 - hits)) for hits in range(10)})
     bands = [reported(row)[BAND] for row in found.values()]
     assert bands == ["hard"] * 3 + ["middle"] * 3 + ["easy"] * 4
     assert [row.verdict for row in found.values()] == ["keep"] * 6 + ["drop"] * 4
@@ -196,5 +175,5 @@ def test_every_count_has_its_band() -> None:
 def test_lime_drops_captions_that_models_repeat_without_the_image(recipe: str) -> None:
     """The thresholds are those of the image stage: BLEU-4 of .2, not of 1."""
     rule = next(one for one in load_recipe(recipe).stages if one.filter == "blind-hits")
-    found = judged(rule, evidence({"repeated": once(1.0, 0.3, 0, 0), "other": once(0.19, 0, 0, 0)}, metric="bleu-4"))
+    found = judged(rule, {"repeated": once(1.0, 0.3, 0, 0), "other": once(0.19, 0, 0, 0)}, metric="bleu-4")
     assert words(found) == {"repeated": "drop", "other": "keep"}

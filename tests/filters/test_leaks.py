@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.filters import FILTERS, FilterInput, Seat
-from eyetest.records import Verdict
-from tests.filters.answers import evidence, judged, stage
+from eyetest.filters import Seat
+from tests.filters.answers import judged, stage
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -43,20 +42,15 @@ def leaky(
     return Leaky(leaked, known, Drawn(leaked, drawn.sum(axis=3)))
 
 
-def decided(panel: Leaky, options: int = 4, seats: list[Seat] = SEATS) -> list[Verdict]:
-    received = panel.drawn.evidence()
-    return list(FILTERS["leaks"].judge(FilterInput(RULE, panel.drawn.items(options), received, seats, len(seats))))
-
-
-def gone(verdicts: list[Verdict]) -> Bools:
-    return np.array([one.verdict == "drop" for one in verdicts])
+def gone(panel: Leaky, options: int = 4) -> Bools:
+    return np.array([one.verdict == "drop" for one in panel.drawn.verdicts(RULE, options, seats=SEATS)])
 
 
 @pytest.mark.parametrize("taste", [coins, own_tastes(2.0)])
 def test_what_leaked_to_a_few_models_is_found(taste: Taste) -> None:
     """And what their language models have read too is no leak."""
     panels = [leaky(seed, taste=taste) for seed in range(3)]
-    drops = [gone(decided(panel)) for panel in panels]
+    drops = [gone(panel) for panel in panels]
     recall = np.mean([drop[panel.leaked].mean() for panel, drop in zip(panels, drops, strict=True)])
     false = np.mean([(~panel.leaked[drop]).mean() for panel, drop in zip(panels, drops, strict=True)])
     assert recall >= (0.9 if taste is coins else 0.7)
@@ -68,7 +62,7 @@ def test_what_leaked_to_a_few_models_is_found(taste: Taste) -> None:
 @pytest.mark.parametrize("taste", [coins, own_tastes(0.3), shared_tastes(1.0)])
 def test_where_nothing_leaked_next_to_nothing_goes(options: int, taste: Taste) -> None:
     """Three hits of pairs, MMStar's way, drop a tenth of these items and a third at two options."""
-    drops = [gone(decided(leaky(seed, 0.0, options=options, taste=taste), options)) for seed in range(3)]
+    drops = [gone(leaky(seed, 0.0, options=options, taste=taste), options) for seed in range(3)]
     assert np.mean(drops) <= 0.01
 
 
@@ -77,11 +71,11 @@ def test_a_few_items_are_too_few_for_a_promise() -> None:
     chosen = np.random.default_rng(1).integers(4, size=(60, len(SEATS), TRIALS))
     for number, verdict in ((6, "review"), (8, "drop")):
         chosen[:number, BASES:] = 0
-        rows = decided(Leaky(np.arange(60) < number, np.zeros(60, bool), Drawn(np.arange(60) < number, chosen)))
+        rows = Drawn(np.arange(60) < number, chosen).verdicts(RULE, seats=SEATS)
         assert {one.verdict for one in rows[:number]} == {verdict}
         assert {one.verdict for one in rows[number:]} == {"keep"}
 
 
 def test_a_panel_of_language_models_alone_is_refused() -> None:
     with pytest.raises(InputError, match="only language models on the panel; add vision-language models"):
-        judged(RULE, evidence({"q": ["1", "0"]}), seats=[Seat("m0", "m1"), Seat("m1", "m0")])
+        judged(RULE, {"q": ["1", "0"]}, seats=[Seat("m0", "m1"), Seat("m1", "m0")])

@@ -10,7 +10,7 @@ from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.records import Choice, Item, Stage, Verdict
 
 Word = int | float | str | None
-"""1 right, 0 wrong, another number the score, None not asked, a letter an option without a score, or a kind of answer."""
+"""1 right, 0 wrong, another number the score, None not asked, a letter an option without a score, or a kind."""
 Table = Mapping[str, Sequence[Sequence[Word] | str]]
 KINDS: dict[str, tuple[str, str | None, float | None]] = {
     "failed": ("failed", None, None),

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.filters import Evidence, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import answering_models, asked_of_all, recorded, residual, seat, small_panel_notes
 from eyetest.records import Cut, ModelEntry, Panel, Recipe, Stage
 from eyetest.runs import Run
+from tests.filters.answers import verdicts_on
 from tests.filters.simulated import Drawn, draw_panel, received_early
 from tests.measures.tables import results
 from tests.recipes.benches import write_yaml
@@ -149,8 +150,7 @@ def test_a_panel_that_stopped_early_is_measured_on_what_every_item_was_asked(rec
     evidence: Evidence = drawn.evidence(received)
     seats = [Seat(name) for name in evidence.seats]
     items = drawn.items()
-    verdicts = list(FILTERS[stage.filter or ""].judge(FilterInput(stage, items, evidence, seats, inspectors)))
-    kept = np.array([one.verdict == "keep" for one in verdicts])
+    kept = np.array([one.verdict == "keep" for one in verdicts_on(stage, items, evidence)])
     left = [item for item, stays in zip(items, kept, strict=True) if stays]
     always = received.all(axis=0)
     for when, members, mask in (("before", items, np.ones_like(kept)), ("after", left, kept)):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from eyetest_world import Truth, load_rates, new_world, read_truth
+from eyetest_world import Rates, Truth, load_rates, new_world, read_truth
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item
@@ -22,8 +22,9 @@ class World(NamedTuple):
         return [truth for truth in self.truths.values() if flaw in truth.flaws]
 
 
-def make(path: Path, flaws: str, items: int, seed: int) -> World:
-    benchmark = new_world(path, load_rates(flaws), items=items, seed=seed)
+def make(path: Path, flaws: str | Rates, items: int, seed: int) -> World:
+    """A new world with the rates of a name, or with these."""
+    benchmark = new_world(path, load_rates(flaws) if isinstance(flaws, str) else flaws, items=items, seed=seed)
     return World(path, benchmark, {item.id: item for item in benchmark}, {one.item: one for one in read_truth(path)})
 
 

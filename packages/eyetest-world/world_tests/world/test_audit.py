@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eyetest_world import Rates, grade, new_world, read_truth
+from eyetest_world import Rates, grade
 from eyetest_world.grading import FlawGrade
 
 from eyetest.probes import Subject
@@ -15,10 +15,6 @@ from world_tests.world.conftest import World, make
 pytestmark = pytest.mark.journey
 
 
-def told(audit: Audit) -> list[str]:
-    return [finding.title for finding in audit.alarms]
-
-
 def graded(world: World, audit: Audit) -> dict[str, FlawGrade]:
     """By kind of flaw. What the audit says of a whole trait it says of no single item: those hits are added."""
     verdicts = audit.verdicts(list(world.items))
@@ -27,33 +23,22 @@ def graded(world: World, audit: Audit) -> dict[str, FlawGrade]:
 
 def test_a_small_clean_world_is_sound(tmp_path: Path) -> None:
     world = make(tmp_path / "world", "none", items=252, seed=1)
-    assert told(run_audit(Subject(world.benchmark))) == []
+    assert [finding.title for finding in run_audit(Subject(world.benchmark)).alarms] == []
 
 
 def test_repeats_are_found_and_nothing_else_is_taken_for_one(tmp_path: Path) -> None:
     rates = Rates(rates={"exact-duplicate": 0.1, "near-duplicate": 0.1})
-    benchmark = new_world(tmp_path / "world", rates, items=250, seed=2)
-    world = World(
-        tmp_path / "world",
-        benchmark,
-        {i.id: i for i in benchmark},
-        {t.item: t for t in read_truth(tmp_path / "world")},
-    )
-    found = graded(world, run_audit(Subject(benchmark), ["duplicate-items", "duplicate-images"]))
+    world = make(tmp_path / "world", rates, items=250, seed=2)
+    found = graded(world, run_audit(Subject(world.benchmark), ["duplicate-items", "duplicate-images"]))
     for flaw in ("exact-duplicate", "near-duplicate"):
         assert (found[flaw].planted, found[flaw].recall.value, found[flaw].precision.value) == (25, 1, 1)
 
 
 def test_answers_in_questions_are_found(default_world: World, record_property: Any) -> None:
     """The probe looks for words: golds that are numbers, or a letter, are beyond it."""
-    found = graded(default_world, run_audit(Subject(default_world.benchmark), ["named-answer"]))["answer-in-question"]
-    flagged = {
-        verdict.item
-        for verdict in run_audit(Subject(default_world.benchmark), ["named-answer"]).verdicts(
-            list(default_world.items)
-        )
-        if verdict.verdict != "keep"
-    }
+    audit = run_audit(Subject(default_world.benchmark), ["named-answer"])
+    found = graded(default_world, audit)["answer-in-question"]
+    flagged = {one.item for one in audit.verdicts(list(default_world.items)) if one.verdict != "keep"}
     golds = {item.id: item.choices[item.gold[0]].text for item in default_world.items.values()}
     said = [truth.item for truth in default_world.with_flaw("answer-in-question")]
     in_words = {item for item in said if read_number(golds[item]) is None and len(golds[item]) > 2}

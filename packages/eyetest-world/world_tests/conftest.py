@@ -9,7 +9,4 @@ from tests.conftest import _spelling as _spelling
 from tests.conftest import browser as browser
 from tests.conftest import real_benchmark as real_benchmark
 from tests.conftest import shared as shared
-from tests.endpoint import endpoint as endpoint
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 from tests.runs.conftest import eyetest as eyetest

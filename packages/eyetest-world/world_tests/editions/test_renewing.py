@@ -14,6 +14,7 @@ from eyetest.records import Choice, Item, Lineage, Manifest
 from eyetest.tabular.record_files import write_records
 from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
+from tests.runs.written import content
 from world_tests.world.solving import solve
 
 pytestmark = pytest.mark.journey
@@ -58,14 +59,9 @@ def test_same_seed_same_bytes_other_seed_other_scenes(tmp_path: Path) -> None:
         draw_again(world, tmp_path / name, EditionSettings(seed=seed))
         draw_again(world, tmp_path / f"{name}-twins", EditionSettings(twins=3, seed=seed, fresh=True))
 
-    def content(name: str) -> dict[str, bytes]:
-        return {
-            str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()
-        }
-
     for end in ("", "-twins"):
-        assert content(f"a{end}") == content(f"b{end}")
-        assert content(f"a{end}") != content(f"c{end}")
+        one, same, other = (content(tmp_path / f"{name}{end}") for name in "abc")
+        assert one == same != other
 
 
 def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tmp_path: Path) -> None:

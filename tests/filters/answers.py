@@ -40,8 +40,8 @@ def evidence(table: Table, tests: int | None = None, metric: str = "accuracy") -
                 if stated is None or stated == "-":
                     continue
                 letter = stated if isinstance(stated, str) and stated not in KINDS else None
-                score = 0.0 if isinstance(stated, str) else stated
-                outcome, reading, score = KINDS.get(str(stated), ("answered", "chosen", score))
+                number = 0.0 if isinstance(stated, str) else stated
+                outcome, reading, score = KINDS.get(str(stated), ("answered", "chosen", number))
                 row = {"item": item, "model": f"m{seat}", "order": 0, "sample": test, "outcome": outcome}
                 row |= {"request": f"{item}/{seat}/{test}", "reading": reading, "choice": letter}
                 rows.append(row | {"metric": metric, "score": score})

@@ -2,7 +2,7 @@
 
 import json
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from eyetest.filters.golds import judge_prompt
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
+from eyetest.records.item import OutcomeKind
 from tests.filters.answers import Table, Word, evidence, item, judged, stage, verdicts_on, words
 
 Answered = tuple[list[Item], dict[str, list[list[Word]]]]
@@ -58,28 +59,22 @@ ZERO_PASS = stage(filter="zero-pass", judge="judges")
 CAT = ImageRef(sha256="1" * 64, format="png", width=10, height=10, size=100)
 
 
-class Judge:
-    """A judge with scripted replies, which remembers what it was asked."""
+def look(table: Table, says: str | None, outcome: OutcomeKind = "answered") -> Any:
+    """Verdicts of a judge who says the same of every item, and whom was asked about what."""
+    asked: list[tuple[str, str]] = []
 
-    def __init__(self, says: Callable[[Item], str | None], outcome: str = "answered") -> None:
-        self.says, self.outcome = says, outcome
-        self.asked: list[tuple[str, Item, Prompt]] = []
+    def ask(model: str, prompts: Sequence[tuple[Item, Prompt]]) -> list[Response | None]:
+        asked.extend((model, one.id) for one, _ in prompts)
+        return [Response(request=f"judge/{one.id}", outcome=outcome, text=says) for one, _ in prompts]
 
-    def __call__(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> list[Response | None]:
-        self.asked += [(model, one, prompt) for one, prompt in prompts]
-        return [Response(request=f"judge/{one.id}", outcome=self.outcome, text=self.says(one)) for one, _ in prompts]  # type: ignore[arg-type]
-
-
-def look(table: Table, says: str | None, **more: Any) -> Any:
-    judge = Judge(lambda one: says, more.pop("outcome", "answered"))
-    return judged(ZERO_PASS, table, judges=["boss", "second"], ask=judge, **more), judge
+    return judged(ZERO_PASS, table, judges=["boss", "second"], ask=ask), asked
 
 
 def test_only_items_without_a_hit_reach_the_judge() -> None:
     table: Table = {"none": ["0", "0", "0"], "one": ["0", "0", "1"], "failed": [[0], ["failed"], [0]]}
-    found, judge = look(table, "It is wrong. NO")
+    found, asked = look(table, "It is wrong. NO")
     assert words(found) == {"none": "drop", "one": "keep", "failed": "review"}
-    assert [(model, one.id) for model, one, _ in judge.asked] == [("boss", "none")]
+    assert asked == [("boss", "none")]
     assert found["none"].responses == ("none/0/0", "none/1/0", "none/2/0", "judge/none")
     assert found["none"].reason == "no model answers it, and the judge rejects its answer key"
     assert found["failed"].reason == "1 answer missing, which could change the verdict"
@@ -112,7 +107,7 @@ def test_what_the_judge_says(says: str, verdict: str, reason: str) -> None:
 def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None:
     found, _ = look({"q": ["0"]}, None, outcome="failed")
     assert (found["q"].verdict, found["q"].responses) == ("review", ("q/0/0", "judge/q"))
-    for lacking in ({"ask": None, "judges": ["boss"]}, {"ask": Judge(lambda one: "NO"), "judges": []}):
+    for lacking in ({"ask": None, "judges": ["boss"]}, {"ask": lambda model, prompts: [], "judges": []}):
         alone = judged(ZERO_PASS, {"q": ["0"]}, **lacking)["q"]
         assert (alone.verdict, alone.responses) == ("review", ("q/0/0",))
         assert "gave neither" in alone.reason

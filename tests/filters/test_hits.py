@@ -122,10 +122,6 @@ def test_a_panel_of_another_size_has_its_thresholds_as_shares(seats: int, keeps:
     assert found["1"].reason == f"1 of {seats} inspectors answer it blind"
 
 
-def tenfold(*right: int) -> list[str]:
-    return ["1" * hits + "0" * (10 - hits) for hits in right]
-
-
 @pytest.mark.parametrize(
     ("right", "verdict"),
     [
@@ -138,8 +134,9 @@ def tenfold(*right: int) -> list[str]:
     ],
 )
 def test_mmmu_pro_drops_what_three_of_four_answer_more_than_five_times(right: Sequence[int], verdict: str) -> None:
+    table = {"q": ["1" * hits + "0" * (10 - hits) for hits in right]}
     for full in (True, False):
-        found = judged(stage(**MMMU_PRO, full_counts=full), {"q": tenfold(*right)})["q"]
+        found = judged(stage(**MMMU_PRO, full_counts=full), table)["q"]
         assert found.verdict == verdict
         if full:
             assert found.hits == sum(hits > 5 for hits in right)

@@ -1,7 +1,5 @@
 """Leaks by decoy: what some models have by heart and their language models have not goes; flawless items stay."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
@@ -17,18 +15,12 @@ SEATS = [*(Seat(f"m{number}") for number in range(BASES))] + [
 ]
 
 
-class Leaky(NamedTuple):
-    """What leaked to the models, what their language models know as well, and what everybody chose."""
-
-    leaked: Bools
-    read: Bools
-    drawn: Drawn
-
-
 def leaky(
     seed: int, share: float = 0.2, *, items: int = 400, options: int = 4, taste: Taste = coins, read: float = 0.1
-) -> Leaky:
-    """Three models of ten have by heart what leaked, and are then right in nine samples of ten."""
+) -> tuple[Drawn, Bools]:
+    """Three models of ten have by heart what leaked, and are then right in nine samples of ten. And what the language
+    models know as well.
+    """
     rng = np.random.default_rng([seed, options, items])
     likely = taste(rng, items, BASES + MODELS, options)
     firm = np.full(options, 0.1 / (options - 1))
@@ -39,30 +31,32 @@ def leaky(
     for holder in (BASES, BASES + 4, BASES + 8):
         likely[leaked, holder] = firm
     drawn = rng.random((items, BASES + MODELS, TRIALS))[..., None] > likely.cumsum(axis=2)[:, :, None, :-1]
-    return Leaky(leaked, known, Drawn(leaked, drawn.sum(axis=3)))
+    return Drawn(leaked, drawn.sum(axis=3)), known
 
 
-def gone(panel: Leaky, options: int = 4) -> Bools:
-    return np.array([one.verdict == "drop" for one in panel.drawn.verdicts(RULE, options, seats=SEATS)])
+def gone(panel: Drawn, options: int = 4) -> Bools:
+    return np.array([one.verdict == "drop" for one in panel.verdicts(RULE, options, seats=SEATS)])
 
 
 @pytest.mark.parametrize("taste", [coins, own_tastes(2.0)])
 def test_what_leaked_to_a_few_models_is_found(taste: Taste) -> None:
     """And what their language models have read too is no leak."""
-    panels = [leaky(seed, taste=taste) for seed in range(3)]
-    drops = [gone(panel) for panel in panels]
-    recall = np.mean([drop[panel.leaked].mean() for panel, drop in zip(panels, drops, strict=True)])
-    false = np.mean([(~panel.leaked[drop]).mean() for panel, drop in zip(panels, drops, strict=True)])
+    found = []
+    for seed in range(3):
+        panel, read = leaky(seed, taste=taste)
+        drop = gone(panel)
+        found.append((drop[panel.leaky].mean(), (~panel.leaky[drop]).mean(), drop[read].mean()))
+    recall, false, known = np.mean(found, axis=0)
     assert recall >= (0.9 if taste is coins else 0.7)
     assert false <= 0.05 + 0.03
-    assert np.mean([drop[panel.read].mean() for panel, drop in zip(panels, drops, strict=True)]) <= 0.02
+    assert known <= 0.02
 
 
 @pytest.mark.parametrize("options", [2, 4])
 @pytest.mark.parametrize("taste", [coins, own_tastes(0.3), shared_tastes(1.0)])
 def test_where_nothing_leaked_next_to_nothing_goes(options: int, taste: Taste) -> None:
     """Three hits of pairs, MMStar's way, drop a tenth of these items and a third at two options."""
-    drops = [gone(leaky(seed, 0.0, options=options, taste=taste), options) for seed in range(3)]
+    drops = [gone(leaky(seed, 0.0, options=options, taste=taste)[0], options) for seed in range(3)]
     assert np.mean(drops) <= 0.01
 
 

@@ -1,6 +1,5 @@
 """Fixtures of the core's tests, for the tests of this package."""
 
-from tests.conftest import _caches as _caches
 from tests.conftest import _hurried_disk as _hurried_disk
 from tests.conftest import _own_cache as _own_cache
 from tests.conftest import _own_secrets as _own_secrets

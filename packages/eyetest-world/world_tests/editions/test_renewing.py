@@ -104,21 +104,16 @@ def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_p
     file = tmp_path / "dots.py"
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("### A generator")[2]
     file.write_text(section.partition("```python\n")[2].partition("```")[0])
-    done = eyetest("harden", "renew", str(dots.path), "--generator", str(file), "--to", str(tmp_path / "new"))
-    assert done.code == 0, done.err
-    assert "3 of 3 items drawn again" in done.out
-    told = eyetest(
-        *("harden", "renew", str(dots.path), "--twins", "3", "--generator", str(file)),
-        *("--to", str(tmp_path / "twins"), "--scenes", str(tmp_path / "scenes.csv")),
-    )
-    assert told.code == 0, told.err
+    renew = ("harden", "renew", dots.path, "--generator", file)
+    assert "3 of 3 items drawn again" in eyetest(*renew, "--to", tmp_path / "new").fine()
+    eyetest(*renew, "--twins", "3", "--to", tmp_path / "twins", "--scenes", tmp_path / "scenes.csv").fine()
     shown = pl.read_csv(tmp_path / "scenes.csv")
     for item in Benchmark(tmp_path / "twins"):
         if item.group:
             (scene,) = shown.filter(pl.col("item") == item.id).get_column("scene")
             assert marked(item) == {str(len(json.loads(scene)["at"]))} != {item.group}
-    few = (*("harden", "renew", str(dots.path), "--generator", str(file)), "--to", str(tmp_path / "few"), "--twins")
-    assert eyetest(*few, "1").code == 0
+    few = (*renew, "--to", tmp_path / "few", "--twins")
+    eyetest(*few, "1").fine()
     twins = [item for item in Benchmark(tmp_path / "few") if item.group]
     assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
     assert "--twins: found -1" in eyetest(*few, "-1").refused()

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
-from eyetest.results.joining import merge_into
+from eyetest.results.merging import merge_into
 from eyetest.runs import Run, RunWriter
 
 SHARE = 0.55

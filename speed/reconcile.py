@@ -80,7 +80,7 @@ def two_rule_sets(runs: dict[str, Path]) -> None:
         told = reconcile(run, run, rules_a=TWO[0], rules_b=TWO[1])
         rows += len(told.found.a.credits)
         whole &= sum((share.points for share in told.found.shares), Fraction(0)) == told.found.gap
-        causes = ", ".join(f"{one.cause} {float(100 * one.points):+.2f}" for one in told.found.causes)
+        causes = ", ".join(f"{cause} {points:+.2f}" for cause, points in told.frame.select("cause", "points").rows())
         print(f"  {name}: {float(100 * told.found.gap):+.2f} points = {causes}")
     print(f"  {rows:,} answers, the parts are the gap: {whole}")
 

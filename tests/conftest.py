@@ -102,6 +102,13 @@ def _spelling() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:
     data = io.BytesIO()
     Image.new("RGB", size, colour).save(data, "PNG")

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from eyetest.cli.app import all_commands, application, examples, help_text, load, options_of
+from eyetest.cli.app import _global_options, all_commands, application, examples, help_text, load
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 _HEAD = """# Commands
@@ -19,6 +19,19 @@ parameters: `eyetest audit mybench --limit 50` is `eyetest.audit("mybench", limi
 In a narrow terminal a table drops its last columns, never digits, and a line names them. Values for options that a
 command line leaves out are taken from `eyetest.yaml` in the current folder, where there is one.
 """
+
+
+def options_of(name: str) -> dict[str, str]:
+    """The options of a command and what they do; those of every command under the empty name."""
+    app = application(name.split())
+    if not name:
+        _global_options(app, shown=True)
+    own = app.meta if not name else app
+    for word in name.split():
+        own = own[word]
+    arguments = own.assemble_argument_collection(parse_docstring=True)
+    named = [argument for argument in arguments if argument.show and argument.name.startswith("-")]
+    return {argument.name: str(argument.parameter.help or "") for argument in named}
 
 
 def page() -> str:

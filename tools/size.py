@@ -93,7 +93,8 @@ def _lines(texts: Iterable[str]) -> int:
 
 def _surface() -> tuple[int, int]:
     """How many commands there are, and how many options they have together; those of every command count once."""
-    from eyetest.cli.app import all_commands, options_of  # noqa: PLC0415 (loaded only where it is counted)
+    from eyetest.cli.app import all_commands  # noqa: PLC0415 (loaded only where it is counted)
+    from tools.commands import options_of  # noqa: PLC0415
 
     commands = all_commands()
     return len(commands), sum(len(options_of(name)) for name in ("", *commands))

@@ -32,19 +32,20 @@ if TYPE_CHECKING:
     from eyetest.commands.base import open as open, open_run as open_run  # noqa: A004
     from eyetest.commands.certify import Certificate as Certificate, certify as certify
     from eyetest.commands.compare import CompareResult as CompareResult, compare as compare
-    from eyetest.commands.doctor import DoctorResult as DoctorResult, doctor as doctor
+    from eyetest.commands.doctor import doctor as doctor
     from eyetest.commands.exchange import export_file as export_file, import_file as import_file
     from eyetest.commands.gathering import results as results
     from eyetest.commands.harden import harden_options as harden_options, harden_screenshot as harden_screenshot
-    from eyetest.commands.leaderboard import LeaderboardResult as LeaderboardResult, leaderboard as leaderboard
+    from eyetest.commands.leaderboard import leaderboard as leaderboard
     from eyetest.commands.measure import MeasureResult as MeasureResult, measure as measure
-    from eyetest.commands.merge import MergeResult as MergeResult, merge as merge
+    from eyetest.commands.merge import merge as merge
     from eyetest.commands.open import browse as browse
     from eyetest.commands.pool import pool as pool
     from eyetest.commands.reconcile import ReconcileResult as ReconcileResult, reconcile as reconcile
     from eyetest.commands.refine import RefineResult as RefineResult, refine as refine
     from eyetest.commands.reform import reform as reform
-    from eyetest.commands.report import ReportResult as ReportResult, chart as chart, report as report
+    from eyetest.commands.report import chart as chart, report as report
+    from eyetest.commands.results import Found as Found
     from eyetest.commands.review import (
         ReviewStatus as ReviewStatus,
         export_review as export_review,
@@ -57,14 +58,9 @@ if TYPE_CHECKING:
         revise as revise,
     )
     from eyetest.commands.run import PlanResult as PlanResult, run as run
-    from eyetest.commands.score import ReadingResult as ReadingResult, ScoreResult as ScoreResult, score as score
-    from eyetest.commands.show import (
-        BenchmarkResult as BenchmarkResult,
-        ShowResult as ShowResult,
-        StatusResult as StatusResult,
-        show as show,
-    )
-    from eyetest.commands.similar import SimilarResult as SimilarResult, similar as similar
+    from eyetest.commands.score import ScoreResult as ScoreResult, score as score
+    from eyetest.commands.show import StatusResult as StatusResult, show as show
+    from eyetest.commands.similar import similar as similar
     from eyetest.commands.subset import SubsetResult as SubsetResult, subset as subset
     from eyetest.errors import EyetestError as EyetestError
     from eyetest.integrations.training import Evaluator as Evaluator
@@ -90,25 +86,26 @@ _HOMES = {
     "eyetest.commands.base": "open open_run",
     "eyetest.commands.certify": "Certificate certify",
     "eyetest.commands.compare": "CompareResult compare",
-    "eyetest.commands.doctor": "DoctorResult doctor",
+    "eyetest.commands.doctor": "doctor",
     "eyetest.commands.exchange": "export_file import_file",
     "eyetest.commands.gathering": "results",
     "eyetest.commands.harden": "harden_options harden_screenshot",
-    "eyetest.commands.leaderboard": "LeaderboardResult leaderboard",
+    "eyetest.commands.leaderboard": "leaderboard",
     "eyetest.commands.measure": "MeasureResult measure",
-    "eyetest.commands.merge": "MergeResult merge",
+    "eyetest.commands.merge": "merge",
     "eyetest.commands.open": "browse",
     "eyetest.commands.pool": "pool",
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",
-    "eyetest.commands.report": "ReportResult chart report",
+    "eyetest.commands.report": "chart report",
+    "eyetest.commands.results": "Found",
     "eyetest.commands.review": "ReviewStatus export_review import_review invite review review_decisions "
     "review_outcomes review_status revise",
     "eyetest.commands.run": "PlanResult run",
-    "eyetest.commands.score": "ReadingResult ScoreResult score",
-    "eyetest.commands.show": "BenchmarkResult ShowResult StatusResult show",
-    "eyetest.commands.similar": "SimilarResult similar",
+    "eyetest.commands.score": "ScoreResult score",
+    "eyetest.commands.show": "StatusResult show",
+    "eyetest.commands.similar": "similar",
     "eyetest.commands.subset": "SubsetResult subset",
     "eyetest.errors": "EyetestError",
     "eyetest.integrations.training": "Evaluator",

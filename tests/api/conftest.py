@@ -77,10 +77,9 @@ def weighed(drawn: Path) -> Path:
 
 
 @pytest.fixture
-def here(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(drawn: Path, workdir: Path) -> Path:
     """The same files, linked where a test may write, in the folder where it runs."""
     for name in ("world", "mine.tsv", "models.yaml"):
-        (tmp_path / name).symlink_to(drawn / name)
-    shutil.copytree(drawn / "run", tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        (workdir / name).symlink_to(drawn / name)
+    shutil.copytree(drawn / "run", workdir / "run")
+    return workdir

@@ -34,7 +34,7 @@ class MemoryTable(Table):
         self._rows = rows
 
     def rows(self) -> Iterator[Row]:
-        return (Row(number, f"table.jsonl row {number + 1}", row) for number, row in enumerate(self._rows))
+        return (Row(f"table.jsonl row {number}", row) for number, row in enumerate(self._rows, 1))
 
 
 def read_items(*rows: dict[str, Any], folder: Path = Path("/nowhere"), **read: Any) -> list[Item]:
@@ -42,7 +42,7 @@ def read_items(*rows: dict[str, Any], folder: Path = Path("/nowhere"), **read: A
     with TemporaryDirectory() as to:
         store = ImageStore(Path(to))
         reader = ItemReader(MemoryTable(*rows, folder=folder), msgspec.convert(read, ReadOptions), store)
-        return [reader.item(row) for row in reader]
+        return [reader.item(row, number) for number, row in enumerate(reader)]
 
 
 def summary(item: Item) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def test_images_are_read_in_the_order_of_their_columns_from_the_folder_the_user_
     row = {"question": "What?", "answer": "x", "image_2": "b.png", "image_1": png(size=(1, 1)), "image_3": None}
     store = ImageStore(tmp_path / "store")
     reader = ItemReader(MemoryTable(row, folder=tmp_path), ReadOptions(images=tmp_path / "photos"), store)
-    assert [image.width for image in reader.item(next(iter(reader))).images] == [1, 2]
+    assert [image.width for image in reader.item(next(iter(reader)), 0).images] == [1, 2]
     assert list(reader.loader.files) == [tmp_path / "photos" / "b.png"]
 
 

@@ -16,12 +16,12 @@ from eyetest.cli.app import (
     asked,
     examples,
     load,
-    options_of,
     summary,
 )
 from eyetest.cli.terminal import out
 from tests.support.command import call
 from tools import commands as reference
+from tools.commands import options_of
 from tools.size import _EXCLUDED
 
 NAMES = sorted(all_commands())

@@ -15,18 +15,17 @@ pytestmark = pytest.mark.journey
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(workdir: Path) -> Path:
     """Items with no, one and two images; two share theirs; one has a description already."""
-    monkeypatch.chdir(tmp_path)
     choices = (Choice("a zebra", True), Choice("a quagga"))
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+    with BenchmarkWriter(workdir / "b", Manifest(name="b")) as writer:
         red, blue = (writer.images.put(png(colour)) for colour in ("red", "blue"))
         writer.add(Item(id="one", question="Which animal?", images=(red,), choices=choices))
         writer.add(Item(id="same", question="Which beast?", images=(red,), choices=choices))
         writer.add(Item(id="two", question="What differs?", images=(red, blue), references=("the zebra",)))
         writer.add(Item(id="none", question="What is 1 + 1?", references=("2",)))
         writer.add(Item(id="known", question="Which?", images=(blue,), choices=choices, description="all blue"))
-    return tmp_path
+    return workdir
 
 
 @pytest.fixture

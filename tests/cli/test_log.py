@@ -15,10 +15,9 @@ KEY = "sk-proj-4f9d8c7b6a5e4d3c2b1a"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "b.jsonl").write_text('{"id": 1, "question": "Which?", "options": ["a", "b"], "answer": "A"}\n')
-    return tmp_path
+def here(workdir: Path) -> Path:
+    (workdir / "b.jsonl").write_text('{"id": 1, "question": "Which?", "options": ["a", "b"], "answer": "A"}\n')
+    return workdir
 
 
 def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> None:

@@ -10,9 +10,8 @@ from tests.support.drawn import draw_benchmark
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    draw_benchmark(tmp_path / "b", items=24)
+def bench(workdir: Path) -> Path:
+    draw_benchmark(workdir / "b", items=24)
     return Path("b")
 
 

@@ -39,15 +39,14 @@ def odd_bench(folder: Path) -> None:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    odd_bench(tmp_path / "бенч é")
-    write_yaml(tmp_path / "m.yaml", MODELS)
+def here(workdir: Path) -> Path:
+    odd_bench(workdir / "бенч é")
+    write_yaml(workdir / "m.yaml", MODELS)
     recipe = copy.deepcopy(MAJORITY)
     recipe["panels"]["inspectors"]["size"] = recipe["stages"][0]["keep"]["hits"]["value"] = 2
-    write_yaml(tmp_path / "r.yaml", recipe)
-    open_review([tmp_path / "бенч é"], ReviewSettings()).project.close()
-    return tmp_path
+    write_yaml(workdir / "r.yaml", recipe)
+    open_review([workdir / "бенч é"], ReviewSettings()).project.close()
+    return workdir
 
 
 COMMANDS: list[tuple[object, ...]] = [

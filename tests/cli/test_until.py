@@ -19,16 +19,15 @@ LEAD = ("run", "b", *LEADERS, "--until", "new>old")
 LEAD_ITEMS = 120
 
 
-def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", LEAD_ITEMS)
+def test_it_says_who_leads_and_between_what_both_scores_lie(workdir: Path) -> None:
+    make_bench(workdir / "b", LEAD_ITEMS)
     done = call_narrowly(*LEAD, "--to", "r")
     assert done.code == 0, done.err
     assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
     rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)
     assert [row[0] for row in rows] == ["new", "old"]
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
-    assert len(stored(tmp_path / "r")) < 2 * LEAD_ITEMS
+    assert len(stored(workdir / "r")) < 2 * LEAD_ITEMS
     again = call(*LEAD, "--to", "r", "--output", "json")
     reported = json.loads(again.out)
     assert reported["leader"] == "new"
@@ -63,11 +62,8 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         ((*LEADERS, "--until", "new>old", "--to", "r", "--condition", "image,no-image"), "in one way, once"),
     ],
 )
-def test_bad_words_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", 8)
-    (tmp_path / "m.yaml").write_text(yaml.safe_dump(dict(word.split("=", 1) for word in LEADERS[1::2])))
+def test_bad_words_are_one_line(workdir: Path, more: tuple[str, ...], message: str) -> None:
+    make_bench(workdir / "b", 8)
+    (workdir / "m.yaml").write_text(yaml.safe_dump(dict(word.split("=", 1) for word in LEADERS[1::2])))
     assert message in call("run", "b", *more).refused()
-    assert not (tmp_path / "r").exists()
+    assert not (workdir / "r").exists()

@@ -85,10 +85,7 @@ def test_other_answers_and_another_benchmark_are_noticed(place: Path, eyetest: E
         (("--page", "x.html"), "name a benchmark"),
     ],
 )
-def test_bad_input_gets_one_line(
-    words: tuple[str, ...], part: str, eyetest: Eyetest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_gets_one_line(words: tuple[str, ...], part: str, eyetest: Eyetest, workdir: Path) -> None:
     assert part in eyetest("certify", *words).refused()
 
 

@@ -1,7 +1,5 @@
 """``compare``: who leads, in four forms; models and modalities; items to read."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.runs.conftest import Eyetest
+from tests.runs.written import separated
 
 pytestmark = pytest.mark.journey
 
@@ -18,19 +17,14 @@ SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
 
 
 def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words: object) -> None:
-    """A run from a matrix of verdicts; a model's column may be shorter, or hold nothing."""
-    rows = [["item", *columns]]
-    for number in range(max(map(len, columns.values()))):
-        rows.append([f"q{number:03}", *(str(column[number]) for column in columns.values())])
-    table = io.StringIO()
-    csv.writer(table).writerows(rows)
-    Path(f"{name}.csv").write_text(table.getvalue())
+    """A run from a matrix of verdicts."""
+    rows = zip(*columns.values(), strict=True)
+    separated(Path(f"{name}.csv"), ["item", *columns], *([f"q{n:03}", *row] for n, row in enumerate(rows)))
     eyetest("import", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> str:
-    monkeypatch.chdir(tmp_path)
+def run(workdir: Path, eyetest: Eyetest) -> str:
     drawn = np.random.default_rng(1).random((100, len(SKILLS)))
     scores = {m: [int(x < skill) for x in drawn[:, i]] for i, (m, skill) in enumerate(SKILLS.items())}
     bring_in(eyetest, "r", scores)
@@ -100,10 +94,9 @@ def test_escape_sequences_do_not_reach_the_terminal(run: str, eyetest: Eyetest) 
     assert "\x1b" not in eyetest("compare", "odd").fine()
 
 
-def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+def test_real_answers(shared: Path, workdir: Path, eyetest: Eyetest) -> None:
     """MMMU-Pro's own answers with ten options: the counts and p-values are those of statsmodels on its matrix."""
     theirs = pytest.importorskip("statsmodels.stats.contingency_tables")
-    monkeypatch.chdir(tmp_path)
     matrix = shared / "data/mmmu_pro/matrix.csv"
     header = r"(?P<condition>[^|]+)\|(?P<model>[^|]+)\|(?P<variant>[^|]+)\|(?P<ask>.+)"
     kept = "modality=variant:standard10>image,vision10>screenshot,standard4>"

@@ -33,13 +33,12 @@ def server() -> Iterator[ListingEndpoint]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ListingEndpoint) -> Path:
-    monkeypatch.chdir(tmp_path)
+def here(workdir: Path, monkeypatch: pytest.MonkeyPatch, server: ListingEndpoint) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("EYETEST_API_KEY", raising=False)
     server.rule = lambda attempt: None
     server.forget()
-    return tmp_path
+    return workdir
 
 
 def checks(*words: object) -> list[dict[str, str]]:

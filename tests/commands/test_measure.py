@@ -32,10 +32,9 @@ def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], st
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
-    monkeypatch.chdir(tmp_path)
+def bench(workdir: Path) -> Benchmark:
     items = [animals(f"q{n}", 1, question=f"Which is {n}?", tags={"core": "pq"[n // 2]}) for n in range(4)]
-    return make_bench(tmp_path / "b", items)
+    return make_bench(workdir / "b", items)
 
 
 @pytest.fixture
@@ -83,9 +82,8 @@ def test_four_shapes_of_one_table(run: Path, eyetest: Eyetest) -> None:
     assert latex.count("\\\\\n") == 7
 
 
-def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
+def test_verdicts_need_no_benchmark(workdir: Path, eyetest: Eyetest) -> None:
+    (workdir / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
     eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
     assert [row["accuracy"] for row in measured("accuracy", "r")] == [1.0, 0.5]
     assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
@@ -139,13 +137,10 @@ def test_items_that_share_a_image_or_a_group_are_one_cluster() -> None:
     assert items_table("b", bench).get_column("group").to_list() == [None, None, None, "4", "4"]
 
 
-def test_a_run_counts_as_it_was_last_scored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_counts_as_it_was_last_scored(workdir: Path, eyetest: Eyetest) -> None:
     items = [animals("q0", 1), Item(id="q1", question="Which?", references=("a red fox",))]
-    write(tmp_path / "r", make_bench(tmp_path / "b", items), {("eye", "image"): "BA"})
-    scores = tmp_path / "r/scores/eyetest.parquet"
+    write(workdir / "r", make_bench(workdir / "b", items), {("eye", "image"): "BA"})
+    scores = workdir / "r/scores/eyetest.parquet"
     assert measured("accuracy", "r")[0]["n"] == 2
     before = scores.read_bytes()
     eyetest("score", "r", "--metric", "cider").fine()
@@ -155,17 +150,17 @@ def test_a_run_counts_as_it_was_last_scored(
     assert scores.read_bytes() == before
     eyetest("score", "r").fine()
     assert "different scales" not in eyetest("measure", "accuracy", "r").err
-    key = make_bench(tmp_path / "key", [animals("q0", 0), items[1]])
+    key = make_bench(workdir / "key", [animals("q0", 0), items[1]])
     et.score("r", bench=key)
     assert measured("accuracy", "r")[0]["accuracy"] == 0
-    key.path.rename(tmp_path / "moved")
+    key.path.rename(workdir / "moved")
     assert "is scored by the answer key of" in eyetest("measure", "accuracy", "r").refused()
-    write(tmp_path / "s", Benchmark(tmp_path / "b"), {("other", "image"): "BA"})
+    write(workdir / "s", Benchmark(workdir / "b"), {("other", "image"): "BA"})
     et.score("s", rules="mmmu")
     et.score("r")
     reported = eyetest("measure", "accuracy", "r", "s")
     assert "the runs are scored in different ways: r by eyetest, s by mmmu" in reported.err
-    (tmp_path / "r/scores/chosen.json").write_text("{")
+    (workdir / "r/scores/chosen.json").write_text("{")
     assert "chosen.json is damaged" in eyetest("measure", "accuracy", "r").refused()
 
 

@@ -17,10 +17,7 @@ stages:
 MODELS = ("--model", "m=scripted:right=0.9,blind=0.5", "--model", "n=scripted:right=0.8,blind=0.5,seed=2")
 
 
-def test_from_two_benchmarks_to_a_refinement(
-    shared: Path, tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_from_two_benchmarks_to_a_refinement(shared: Path, workdir: Path, eyetest: Eyetest) -> None:
     for name in ("chartqa", "mathvista"):
         source, fact = shared / "data" / name / "items.jsonl", ("--fact", f"name={name}", "--fact", "licence=MIT")
         eyetest("import", source, "--to", name, *fact).fine()
@@ -35,7 +32,7 @@ def test_from_two_benchmarks_to_a_refinement(
     maps = ("--map-tags", "chartqa:kind=subset,mathvista:kind=task")
     done = eyetest("refine", "chartqa", "mathvista", "-r", "r.yaml", *answers, *maps, "--to", "better").fine()
     assert "40 items" in done
-    better = Benchmark(tmp_path / "better/benchmark")
+    better = Benchmark(workdir / "better/benchmark")
     assert (
         {item.id.split("/")[0] for item in better}
         == {"chartqa", "mathvista"}
@@ -49,9 +46,6 @@ def test_from_two_benchmarks_to_a_refinement(
 @pytest.mark.parametrize(
     ("words", "line"), [(("gone",), "gone does not exist"), (("a=gone",), "gone does not exist")]
 )
-def test_bad_input_gets_one_line(
-    tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_gets_one_line(workdir: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
     assert line in eyetest("pool", *words, "--to", "pool").refused()
     assert not Path("pool").exists()

@@ -13,20 +13,19 @@ REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": 
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> Path:
+def here(workdir: Path, eyetest: Eyetest) -> Path:
     """Four questions whose gold is dog, a run, and lmms-eval's log of the same replies with its own verdicts."""
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "bench", [animals(name, 1) for name in REPLIES])
+    make_bench(workdir / "bench", [animals(name, 1) for name in REPLIES])
     rows = [{"item": name, "model": "m", "text": text} for name, text in REPLIES.items()]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (workdir / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     eyetest("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
     read = ("B", "A", "D", "B")
     log = [
         {"doc_id": n, "resps": [[text]], "acc": float(letter == "B")}
         for n, (text, letter) in enumerate(zip(REPLIES.values(), read, strict=True))
     ]
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
-    return tmp_path
+    (workdir / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
+    return workdir
 
 
 def test_a_run_beside_a_log_of_positions(here: Path) -> None:

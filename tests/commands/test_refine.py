@@ -37,9 +37,8 @@ pytestmark = pytest.mark.journey
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return lay_out(tmp_path)
+def here(workdir: Path) -> Path:
+    return lay_out(workdir)
 
 
 USUAL = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
@@ -320,11 +319,10 @@ def test_it_writes_into_no_other_folder(refined: Path, eyetest: Eyetest) -> None
 
 
 def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whose(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+    workdir: Path, eyetest: Eyetest
 ) -> None:
     """Eye knows the first ten of thirty items, and its language model the first two of them."""
-    monkeypatch.chdir(tmp_path)
-    write_bench(tmp_path / "b", [animals(f"{n:02}", 1, question=f"Which is {n}?") for n in range(30)])
+    write_bench(workdir / "b", [animals(f"{n:02}", 1, question=f"Which is {n}?") for n in range(30)])
     options, rows = "ABCD"[: len(animals("x", 1).choices)], ["item,model,sample,text"]
     for n in range(30):
         for sample in range(10):
@@ -333,13 +331,13 @@ def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whos
                 f"{n:02},eye,{sample},{'B' if n < 10 else guess}",
                 f"{n:02},text,{sample},{'B' if n < 2 else guess}",
             ]
-    (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
+    (workdir / "m.csv").write_text("\n".join(rows) + "\n")
     eyetest("import", "m.csv", "--to", "r", "--fill", "modality=no-image", "--bench", "b").fine()
-    (tmp_path / "recipe.yaml").write_text(
+    (workdir / "recipe.yaml").write_text(
         "panels: {pairs: {size: 2, modality: no-image, samples: 10}}\nstages: [{filter: leaks, panel: pairs}]\n"
     )
-    (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
+    (workdir / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
     for more, first in (((), 0), (("--models", "models.yaml"), 2)):
         eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
-        table = pl.read_parquet(tmp_path / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
+        table = pl.read_parquet(workdir / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
         assert sorted(table["item"]) == [f"{n:02}" for n in range(first, 10)]

@@ -19,11 +19,8 @@ from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest
 from eyetest.reports.figures import FIGURES
 from tests.conftest import ROOT, png
-from tests.reports.conftest import browse as browse
-from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.reports.pages import HOSTILE, Tags
 from tests.runs.conftest import Eyetest
-from tests.support.accessibility import check_accessible
-from tests.support.browser import Browser
 from tests.support.command import call
 from tests.support.drawn import draw_benchmark
 
@@ -104,13 +101,6 @@ def test_figures_for_a_paper(whole: Path) -> None:
     rows = list(csv.DictReader(io.StringIO((whole / "paper/figures/modality.csv").read_text())))
     assert [row["series"] for row in rows] == ["alpha", "base", "beta", "gamma"]
     assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
-
-
-def test_a_browser_opens_it_without_errors(whole: Path, browse: Browse, browser: Browser) -> None:
-    document, errors, asked = browse(whole / "page.html")
-    assert "<h2>Method</h2>" in document
-    assert (errors, asked) == ([], [])
-    check_accessible(browser, whole / "page.html", dark=False)
 
 
 def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:

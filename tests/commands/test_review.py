@@ -16,13 +16,12 @@ from tests.support.command import call_narrowly
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", 4)
-    project, _ = open_review([tmp_path / "b"], ReviewSettings(reviewers=2))
+def here(workdir: Path) -> Path:
+    make_bench(workdir / "b", 4)
+    project, _ = open_review([workdir / "b"], ReviewSettings(reviewers=2))
     project.keep_address("http://127.0.0.1:8765")
     project.close()
-    return tmp_path
+    return workdir
 
 
 def decide_all(folder: Path, **kinds: str) -> None:

@@ -17,18 +17,17 @@ from tests.studio.project.reviews import say
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(workdir: Path) -> Path:
     """Eight items, all with the gold A; ``m`` says A to the first four and B to the others, ``n`` the other way."""
-    monkeypatch.chdir(tmp_path)
-    bench = make_bench(tmp_path / "b", [animals(f"q{n}", 0, question=f"Which is {n}?") for n in range(8)])
+    bench = make_bench(workdir / "b", [animals(f"q{n}", 0, question=f"Which is {n}?") for n in range(8)])
     asked = [(model, n) for model in ("m", "n") for n in range(8)]
     plan = [(Asked(item=f"q{n}", model=model), request(10 * (model == "n") + n)) for model, n in asked]
     said = [
         Response(request=id_, outcome="answered", text="A" if (n < 4) == (model == "m") else "B")
         for (model, n), (_, id_) in zip(asked, plan, strict=True)
     ]
-    make_run(tmp_path / "r", plan, said, bench)
-    return tmp_path
+    make_run(workdir / "r", plan, said, bench)
+    return workdir
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Item, Manifest, Response, Score, columns
-from eyetest.results.scores import read_scores
-from eyetest.runs import Run, read_responses
+from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
+from tests.running.benches import read_scores
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
 
@@ -31,10 +31,9 @@ def answered(number: int, text: str | None, **more: Any) -> Response:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
-    monkeypatch.chdir(tmp_path)
+def bench(workdir: Path) -> Benchmark:
     items = [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(8)]
-    return make_bench(tmp_path / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
+    return make_bench(workdir / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
 
 
 def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
@@ -88,7 +87,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     assert mixed.startswith(
         "note: 1 of 8 answers were scored by others (m), whose scores stand as given; the other 7 by our rules"
     )
-    assert tuple(read_scores(Run(run)).columns) == columns(Score)
+    assert tuple(read_scores(run).columns) == columns(Score)
 
 
 def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) -> None:
@@ -159,13 +158,13 @@ def test_read(eyetest: Eyetest) -> None:
 def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
     reported = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in reported
-    row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
+    row = read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)
     assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent
     eyetest("score", "r").fine()
-    assert read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
+    assert read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
 
 
 def test_the_docs_name_every_column() -> None:
@@ -210,23 +209,22 @@ def test_a_damaged_run_or_benchmark_is_one_line(run: Path, eyetest: Eyetest, par
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hostile(workdir: Path) -> Path:
     """Everything that came from outside tries to speak to the terminal."""
-    monkeypatch.chdir(tmp_path)
     item = animals(f"i{HOSTILE}", 1, question=HOSTILE)
-    with BenchmarkWriter(tmp_path / "b", Manifest(name=HOSTILE)) as writer:
+    with BenchmarkWriter(workdir / "b", Manifest(name=HOSTILE)) as writer:
         writer.add(item)
         writer.add(Item(id="t", question="?", references=(HOSTILE,)))
         writer.add(animals("d", 1))
-    bench = Benchmark(tmp_path / "b")
+    bench = Benchmark(workdir / "b")
     plan = [(Asked(item=name, model=f"m{HOSTILE}"), request(n)) for n, name in enumerate((item.id, "t", "d"))]
     said = [
         answered(0, f"{HOSTILE} The answer is (B)."),
         answered(1, HOSTILE, outcome="failed", detail=HOSTILE),
         answered(2, "A dog \x1b[2J\x9b5m\u202e\x7f"),
     ]
-    make_run(tmp_path / "r", plan, said, bench)
-    return tmp_path
+    make_run(workdir / "r", plan, said, bench)
+    return workdir
 
 
 @pytest.mark.parametrize(

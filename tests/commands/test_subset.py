@@ -9,6 +9,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from tests.runs.conftest import Eyetest
+from tests.runs.written import separated
 from tests.scoring.test_table import animals, make_bench
 
 pytestmark = pytest.mark.journey
@@ -17,14 +18,13 @@ SOURCES = ("VQAv2", "OK-VQA", "GQA")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def bench(workdir: Path) -> Path:
     items = [
         animals(str(n), 1, question=f"Which is {n}?", tags={"source": SOURCES[n % 3], "task": "pq"[n % 2]})
         for n in range(12)
     ]
-    make_bench(tmp_path / "b", items)
-    return tmp_path
+    make_bench(workdir / "b", items)
+    return workdir
 
 
 def ids(path: Path) -> list[str]:
@@ -59,24 +59,23 @@ def test_bad_input_gets_one_line(bench: Path, eyetest: Eyetest, words: tuple[str
     assert not (bench / "part").exists()
 
 
-def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_small_part_stands_for_the_whole(workdir: Path, eyetest: Eyetest) -> None:
     rng = np.random.default_rng(1)
     ability, slope, ease = rng.normal(0, 1, 24), rng.uniform(0.4, 2, 300), rng.normal(0.3, 1.2, 300)
     right = rng.random((300, 24)) < 1 / (1 + np.exp(-(np.outer(slope, ability) + ease[:, None])))
     names = [f"i{n}" for n in range(300)]
-    make_bench(tmp_path / "b", [animals(name, 1, question=name) for name in names])
-    write_matrix(tmp_path / "known.csv", names, right[:, :18], 0)
+    make_bench(workdir / "b", [animals(name, 1, question=name) for name in names])
+    write_matrix(workdir / "known.csv", names, right[:, :18], 0)
     eyetest("import", "known.csv", "--to", "known", "--matrix", "item").fine()
     done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
     assert "60 items of 300" in done.fine()
     for line in ("models held out at random", "models stronger than those that choose", "random items"):
         assert line in done.err
-    kept = ids(tmp_path / "part/benchmark")
+    kept = ids(workdir / "part/benchmark")
     eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
-    assert ids(tmp_path / "other/benchmark") == kept
+    assert ids(workdir / "other/benchmark") == kept
     places = [names.index(name) for name in kept]
-    write_matrix(tmp_path / "new.csv", kept, right[places, 18:], 18)
+    write_matrix(workdir / "new.csv", kept, right[places, 18:], 18)
     eyetest("import", "new.csv", "--to", "new", "--matrix", "item").fine()
     estimated = json.loads(eyetest("subset", "part", "--estimate", "new", "--output", "json").fine())
     assert any("ordered by part_score" in line for line in estimated["notes"])
@@ -91,6 +90,5 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
 
 
 def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:
-    head = ",".join(["item", *(f"m{first + n}" for n in range(right.shape[1]))])
-    lines = [",".join([name, *map(str, row)]) for name, row in zip(items, right.astype(int).tolist(), strict=True)]
-    path.write_text("\n".join([head, *lines]))
+    rows = ([name, *row] for name, row in zip(items, right.astype(int).tolist(), strict=True))
+    separated(path, ["item", *(f"m{first + n}" for n in range(right.shape[1]))], *rows)

@@ -55,15 +55,14 @@ def test_what_cannot_have_as_many_is_left_out() -> None:
         fewer_options(item(3, 0), 1)
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", [*(animals(str(n), n % 4, tags={"task": "pq"[n % 2]}) for n in range(8)), item(2, 0)])
+def test_the_command(workdir: Path, eyetest: Eyetest) -> None:
+    make_bench(workdir / "b", [*(animals(str(n), n % 4, tags={"task": "pq"[n % 2]}) for n in range(8)), item(2, 0)])
     done = eyetest("subset", "b", "--only", "task=p", "--option-count", 3, "--seed", 5, "--to", "three")
     assert "4 items of 9" in done.fine()
-    part = Benchmark(tmp_path / "three/benchmark")
+    part = Benchmark(workdir / "three/benchmark")
     assert (part.manifest.name, part.manifest.counts.options) == ("b-3-options", {"3": 4})
     assert part.manifest.lineage[-1].note == "only task=p; 3 options each, seed 5"
     done = eyetest("subset", "b", "--option-count", 4, "--to", "four")
     assert "1 item left out: fewer than 4 options" in done.err
     assert "no item has 9 options" in eyetest("subset", "b", "--option-count", 9, "--to", "nine").refused()
-    assert not (tmp_path / "nine").exists()
+    assert not (workdir / "nine").exists()

@@ -37,8 +37,7 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]], licence: str = ""
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def sources(workdir: Path) -> Path:
     first: list[dict[str, Any]] = [
         {"colour": "red", "question": LONG, "tags": {"category": "x", "metric": "exact"}, "group": "1"},
         {"colour": "red", "tags": {"category": "y", "dialogue": "d", "turn": 1}},
@@ -53,10 +52,10 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         {"question": "Only words?"},
         {"question": "Only words? <image 1>"},
     ]
-    write(tmp_path, "first", first, "MIT")
-    write(tmp_path, "second", second, "CC-BY-4.0")
-    pl.DataFrame({"item": ["1", "2"], "share": [0.5, 1.0]}).write_parquet(tmp_path / "first" / LEGIBILITY)
-    return tmp_path
+    write(workdir, "first", first, "MIT")
+    write(workdir, "second", second, "CC-BY-4.0")
+    pl.DataFrame({"item": ["1", "2"], "share": [0.5, 1.0]}).write_parquet(workdir / "first" / LEGIBILITY)
+    return workdir
 
 
 def test_what_a_pool_keeps_of_each_source(sources: Path) -> None:
@@ -114,8 +113,7 @@ def test_tags_through_a_table(sources: Path) -> None:
     assert "1 item with a category that part.yaml does not name: y" in pooled.notes
 
 
-def test_tags_are_made_at_import_as_in_a_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_tags_are_made_at_import_as_in_a_pool(workdir: Path) -> None:
     Path("t.yaml").write_text("Arts: [music, painting]\n")
     Path("b.csv").write_text("question,answer,subject\nWho?,me,music\nWhy?,so,physics\n")
     made = et.import_file("b.csv", to="b", map_tags=["core=subject", "field=subject@t.yaml"])
@@ -177,10 +175,9 @@ def test_several_benchmarks_are_pooled_on_the_way(sources: Path) -> None:
     assert et.audit(["first", "more=second"], probe="malformed").benchmark.path == Path(run.manifest.benchmark.path)
 
 
-def test_a_list_counts_once_for_each_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_list_counts_once_for_each_value(workdir: Path) -> None:
     kinds: list[Any] = ["a", ["a", "b"], "['b', 'c']", None]
-    bench = Benchmark(write(tmp_path, "lists", [{"tags": {"kind": kind} if kind else {}} for kind in kinds]))
+    bench = Benchmark(write(workdir, "lists", [{"tags": {"kind": kind} if kind else {}} for kind in kinds]))
     assert [tag_words(kind) for kind in (*kinds, {"x": 1}, ["x", "x"])] == [
         ("a",), ("a", "b"), ("b", "c"), (), (), ("x",),
     ]  # fmt: skip
@@ -192,7 +189,7 @@ def test_a_list_counts_once_for_each_value(tmp_path: Path, monkeypatch: pytest.M
     assert et.measure("guessing", run, by="kind").frame["n"].to_list() == [1, 2, 2, 1]
     assert et.measure("accuracy", run, where="kind=b").frame["n"].to_list() == [2]
     assert [item.id for item in et.subset(bench, only="kind=b", to="part").benchmark] == ["1", "2"]
-    pooled = et.pool([bench], to="pool", map_tags={"wide": f"kind@{_table(tmp_path)}"}).benchmark
+    pooled = et.pool([bench], to="pool", map_tags={"wide": f"kind@{_table(workdir)}"}).benchmark
     assert [item.tags.get("wide") for item in pooled] == ["X", ["X", "Y"], "Y", None]
 
 

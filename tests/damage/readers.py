@@ -12,8 +12,9 @@ import random
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.benchmarks.opening import Import
@@ -41,7 +42,8 @@ def response(number: int) -> Response:
     return Response(request=f"{number * 7919:032x}", outcome="answered", text=text, finish="stop", tokens_out=number)
 
 
-def make_run(path: Path, *, sealed: bool) -> None:
+def make_run(folder: Path, *, sealed: bool) -> None:
+    path = folder / "r"
     with RunWriter(path) as run:
         with run.planning() as plan:
             for number in range(PARTS * ROWS):
@@ -59,144 +61,107 @@ def make_run(path: Path, *, sealed: bool) -> None:
         (path / "journal/000001.jsonl").write_bytes(open_segment)
 
 
-class Subject:
+class Subject(NamedTuple):
     """Files that are made and read; ``is_true``: whether what was read after a damage is true."""
 
-    make: Callable[[Path], None]
+    make: Callable[[Path], object]
     files: Callable[[Path], list[Path]]
     read: Callable[[Path], Any]
-
-    def is_true(self, found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
-        return bool(found == truth)
+    is_true: Callable[[Any, Any, tuple[bytes, bytes]], bool] = lambda found, truth, change: bool(found == truth)
 
 
-class Benchmarks(Subject):
-    """A benchmark folder: what is read is what was written, or nothing is."""
-
-    def make(self, folder: Path) -> None:
-        make_bench(folder / "b", ITEMS)
-        make_bench(folder / "another with as many items", ITEMS, golds=(1, 2))
-
-    def files(self, folder: Path) -> list[Path]:
-        images = sorted((folder / "b/images").rglob("*.png"))[:2]
-        return [folder / "b/items.parquet"] * 6 + [folder / "b/benchmark.json", *images]
-
-    def read(self, folder: Path) -> Any:
-        benchmark = Benchmark(folder / "b")
-        items = list(benchmark)
-        assert [item.id for item in benchmark.take(benchmark.by_image())]
-        assert benchmark["q3"] == items[3]
-        return [(item, [benchmark.images.read(image) for image in item.images]) for item in items]
+def make_benchmarks(folder: Path) -> None:
+    make_bench(folder / "b", ITEMS)
+    make_bench(folder / "another with as many items", ITEMS, golds=(1, 2))
 
 
-class Imported(Subject):
-    """Imported files: a benchmark of as many items, or a line that says why not."""
-
-    def __init__(self, format_: str, name: str) -> None:
-        self.format, self.name = format_, name
-
-    def make(self, folder: Path) -> None:
-        export_benchmark(make_bench(folder / "b", ITEMS), self.format, folder / self.name)
-
-    def files(self, folder: Path) -> list[Path]:
-        return [folder / self.name / "items.jsonl" if self.format == "jsonl" else folder / self.name]
-
-    def read(self, folder: Path) -> Any:
-        how = Import(overwrite=True)
-        items = list(import_benchmark(folder / self.name, folder / f"out-{os.getpid()}", how)[0])
-        return len(items)
-
-    def is_true(self, found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
-        return self.name in ("b.tsv", "lines") or found == truth  # a line of text more or less is still a table
+def files_of_benchmark(folder: Path) -> list[Path]:
+    images = sorted((folder / "b/images").rglob("*.png"))[:2]
+    return [folder / "b/items.parquet"] * 6 + [folder / "b/benchmark.json", *images]
 
 
-class Answers(Subject):
-    """The answers of a run: what is damaged is named and missing, the rest is there, and it is true."""
-
-    def make(self, folder: Path) -> None:
-        make_run(folder / "r", sealed=True)
-
-    def files(self, folder: Path) -> list[Path]:
-        return sorted((folder / "r/responses").iterdir())
-
-    def read(self, folder: Path) -> Any:
-        run = folder / "r"
-        found = list(read_responses(run))
-        assert len(stored_errors(run)) == len({row.request for row in found}) == len(responses_table(run))
-        with one_line_if_damaged(run):
-            assert answers_frame(run).collect().height <= len(found)
-            assert responses_frame(run).collect().height == len({row.request for row in found})
-        if len(found) < self.expected:
-            assert Run(run).health.damaged or Run(run).health.torn, "what is missing is reported"
-        return {row.request: row for row in found}
-
-    expected = PARTS * ROWS
-
-    def is_true(self, found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
-        return found.items() <= truth.items() and len(found) >= (PARTS - 1) * ROWS
+def read_benchmark(folder: Path) -> Any:
+    """What is read is what was written, or nothing is."""
+    benchmark = Benchmark(folder / "b")
+    items = list(benchmark)
+    assert [item.id for item in benchmark.take(benchmark.by_image())]
+    assert benchmark["q3"] == items[3]
+    return [(item, [benchmark.images.read(image) for image in item.images]) for item in items]
 
 
-class Lines(Answers):
-    """The journal: every line that is still whole is read, and no other."""
+def imported(format_: str, name: str, file: str = "") -> Subject:
+    """A file that is imported: a benchmark of as many items, or a line that says why not."""
+    is_lines = format_ in ("vlmevalkit", "jsonl")  # a line of text more or less is still a table
 
-    expected = ROWS - 1
+    def read(folder: Path) -> int:
+        return len(import_benchmark(folder / name, folder / f"out-{os.getpid()}", Import(overwrite=True))[0])
 
-    def make(self, folder: Path) -> None:
-        make_run(folder / "r", sealed=False)
-
-    def files(self, folder: Path) -> list[Path]:
-        return [folder / "r/journal/000001.jsonl"]
-
-    def read(self, folder: Path) -> Any:
-        return {row.request: row for row in read_responses(folder / "r")}
-
-    def is_true(self, found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
-        before, after = (set(data.split(b"\n")) - {b""} for data in change)
-        return found.items() <= truth.items() and len(found) >= len(before & after)
+    return Subject(
+        lambda folder: export_benchmark(make_bench(folder / "b", ITEMS), format_, folder / name),
+        lambda folder: [folder / name / file],
+        read,
+        lambda found, truth, change: is_lines or found == truth,
+    )
 
 
-class Plans(Subject):
-    """The plan: as it was, or a line that says what to do."""
-
-    def make(self, folder: Path) -> None:
-        make_run(folder / "r", sealed=True)
-
-    def files(self, folder: Path) -> list[Path]:
-        return [folder / "r/plan.parquet"]
-
-    def read(self, folder: Path) -> Any:
-        run = folder / "r"
-        with one_line_if_damaged(run):
-            rows = answers_frame(run).collect().height
-        return plan_table(run).to_pylist(), rows
+def read_sealed(folder: Path) -> Any:
+    """What is damaged is named and missing, the rest is there."""
+    run = folder / "r"
+    found = list(read_responses(run))
+    assert len(stored_errors(run)) == len({row.request for row in found}) == len(responses_table(run))
+    with one_line_if_damaged(run):
+        assert answers_frame(run).collect().height <= len(found)
+        assert responses_frame(run).collect().height == len({row.request for row in found})
+    if len(found) < PARTS * ROWS:
+        assert Run(run).health.damaged or Run(run).health.torn, "what is missing is reported"
+    return {row.request: row for row in found}
 
 
-class Scores(Subject):
-    """The scores of a run: as they were, or a line that says that they are damaged."""
-
-    def make(self, folder: Path) -> None:
-        benchmark = make_bench(folder / "b", ITEMS)
-        make_run(folder / "r", sealed=True)
-        score_run(Run(folder / "r"), benchmark, Scorer())
-
-    def files(self, folder: Path) -> list[Path]:
-        return sorted((folder / "r/scores").glob("*.parquet"))
-
-    def read(self, folder: Path) -> Any:
-        path = self.files(folder)[0]
-        with one_line_if_damaged(path):
-            return scan_table(path).select(columns(Score)).collect().rows()
+def read_plan(folder: Path) -> Any:
+    """As it was, or a line that says what to do."""
+    with one_line_if_damaged(folder / "r"):
+        rows = answers_frame(folder / "r").collect().height
+    return plan_table(folder / "r").to_pylist(), rows
 
 
-SUBJECTS: dict[str, Subject] = {
-    "benchmark": Benchmarks(),
-    "parquet": Imported("parquet", "b.parquet"),
-    "tsv": Imported("vlmevalkit", "b.tsv"),
-    "json lines": Imported("jsonl", "lines"),
-    "sealed answers": Answers(),
-    "journal": Lines(),
-    "plan": Plans(),
-    "scores": Scores(),
+def make_scores(folder: Path) -> None:
+    benchmark = make_bench(folder / "b", ITEMS)
+    make_run(folder, sealed=True)
+    score_run(Run(folder / "r"), benchmark, Scorer())
+
+
+def read_scores(folder: Path) -> Any:
+    """As they were, or a line that says that they are damaged."""
+    path = next((folder / "r/scores").glob("*.parquet"))
+    with one_line_if_damaged(path):
+        return scan_table(path).select(columns(Score)).collect().rows()
+
+
+def lines_are_true(found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
+    """Every line that is still whole is read, and no other."""
+    before, after = (set(data.split(b"\n")) - {b""} for data in change)
+    return found.items() <= truth.items() and len(found) >= len(before & after)
+
+
+SUBJECTS = {
+    "benchmark": Subject(make_benchmarks, files_of_benchmark, read_benchmark),
+    "parquet": imported("parquet", "b.parquet"),
+    "tsv": imported("vlmevalkit", "b.tsv"),
+    "json lines": imported("jsonl", "lines", "items.jsonl"),
+    "sealed answers": Subject(
+        partial(make_run, sealed=True),
+        lambda folder: sorted((folder / "r/responses").iterdir()),
+        read_sealed,
+        lambda found, truth, change: found.items() <= truth.items() and len(found) >= (PARTS - 1) * ROWS,
+    ),
+    "journal": Subject(
+        partial(make_run, sealed=False),
+        lambda folder: [folder / "r/journal/000001.jsonl"],
+        lambda folder: {row.request: row for row in read_responses(folder / "r")},
+        lines_are_true,
+    ),
+    "plan": Subject(partial(make_run, sealed=True), lambda folder: [folder / "r/plan.parquet"], read_plan),
+    "scores": Subject(make_scores, lambda folder: sorted((folder / "r/scores").glob("*.parquet")), read_scores),
 }
 
 

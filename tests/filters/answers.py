@@ -10,7 +10,7 @@ from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.records import Choice, Item, Stage, Verdict
 
 Word = int | float | str | None
-"""1 right, 0 wrong, another number the score, None not asked, a letter an option without a score, or a kind."""
+"""1 right, 0 wrong, another number the score itself, None not asked, or a kind: ``failed``, ``refused`` …"""
 Table = Mapping[str, Sequence[Sequence[Word] | str]]
 KINDS: dict[str, tuple[str, str | None, float | None]] = {
     "failed": ("failed", None, None),
@@ -30,8 +30,19 @@ def seats(number: int) -> list[str]:
     return [f"m{place}" for place in range(number)]
 
 
-def evidence(table: Table, tests: int | None = None, metric: str = "accuracy") -> Evidence:
-    """Evidence of a table; the request of an answer says whose it is: ``item/seat/test``."""
+def request(item: str, seat: int, test: int) -> str:
+    """A request by which a test can see whose answer a verdict rests on."""
+    return f"{item}/{seat}/{test}"
+
+
+class NamedEvidence(Evidence):
+    """Evidence that remembers its items, also those without answers."""
+
+    names: list[str]
+
+
+def evidence(table: Table, tests: int | None = None, metric: str = "accuracy", same: bool = False) -> NamedEvidence:
+    """Evidence of a table; ``same``: all tests of a seat sent the very same request."""
     rows: list[dict[str, Any]] = []
     for item, of_seats in table.items():
         for seat, words in enumerate(of_seats):
@@ -39,15 +50,15 @@ def evidence(table: Table, tests: int | None = None, metric: str = "accuracy") -
                 stated = int(word) if isinstance(word, str) and word.isdigit() else word
                 if stated is None or stated == "-":
                     continue
-                letter = stated if isinstance(stated, str) and stated not in KINDS else None
-                number = 0.0 if isinstance(stated, str) else stated
-                outcome, reading, score = KINDS.get(str(stated), ("answered", "chosen", number))
+                outcome, reading, score = KINDS[stated] if isinstance(stated, str) else ("answered", "chosen", stated)
                 row = {"item": item, "model": f"m{seat}", "order": 0, "sample": test, "outcome": outcome}
-                row |= {"request": f"{item}/{seat}/{test}", "reading": reading, "choice": letter}
-                rows.append(row | {"metric": metric, "score": score})
+                sent = request(item, seat, 0 if same else test)
+                rows.append(row | {"request": sent, "reading": reading, "metric": metric, "score": score})
     first = next(iter(table.values()))
     longest = tests if tests is not None else max(len(words) for words in first)
-    return Evidence(pl.DataFrame(rows, schema=_SCHEMA), seats(len(first)), longest)
+    received = NamedEvidence(pl.DataFrame(rows, schema=_SCHEMA), seats(len(first)), longest)
+    received.names = list(table)
+    return received
 
 
 def item(name: str, options: int = 4, gold: int | tuple[int, ...] = 0, **more: Any) -> Item:
@@ -56,23 +67,27 @@ def item(name: str, options: int = 4, gold: int | tuple[int, ...] = 0, **more: A
     return Item(id=name, question=f"{name}?", choices=choices, **more)
 
 
-def verdicts_on(stage: Stage, items: Sequence[Item], received: Evidence, **more: Any) -> list[Verdict]:
-    """What a stage says, one verdict for each item; a panel has the recipe's size, unless stated otherwise."""
+def case(stage: Stage, received: NamedEvidence, **more: Any) -> FilterInput:
+    """A stage before a panel that has as many seats as the recipe says, unless stated otherwise."""
+    more.setdefault("items", [item(name) for name in received.names])
     more.setdefault("seats", [Seat(name) for name in received.seats])
     more.setdefault("size", len(received.seats))
-    found = FilterInput(stage, items, received, **more)
+    return FilterInput(stage, evidence=received, **more)
+
+
+def judged(stage: Stage, received: NamedEvidence, **more: Any) -> dict[str, Verdict]:
+    """What a stage says, by item; one verdict for each, in the items' order."""
+    found = case(stage, received, **more)
     rows = list(FILTERS[stage.filter or stage.grade or ""].judge(found))
-    assert [row.item for row in rows] == [one.id for one in items]
+    assert [row.item for row in rows] == [one.id for one in found.items]
     assert {row.stage for row in rows} <= {stage.title}
-    return rows
+    return {row.item: row for row in rows}
 
 
-def judged(
-    stage: Stage, table: Table, *, tests: int | None = None, metric: str = "accuracy", **more: Any
-) -> dict[str, Verdict]:
-    """What a stage says of a table, by item."""
-    received = evidence(table, tests, metric)
-    return {row.item: row for row in verdicts_on(stage, [item(name) for name in table], received, **more)}
+def judge(rule: Stage, items: Sequence[Item], received: Evidence, **more: Any) -> list[Verdict]:
+    """The verdicts of a stage on items by all that was received, from as many seats as the recipe says."""
+    seats = more.pop("seats", None) or [Seat(name) for name in received.seats]
+    return list(FILTERS[rule.filter or ""].judge(FilterInput(rule, items, received, seats, len(seats), **more)))
 
 
 def words(found: Mapping[str, Verdict]) -> dict[str, str]:

@@ -4,16 +4,16 @@ Guessers have tastes: a distribution over an item's options that stays the same 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.filters import FILTERS, Evidence
-from eyetest.records import Item, Stage, Verdict, letter
+from eyetest.records import Item, Stage, letter
 from eyetest.running.execution import Waves
-from tests.filters.answers import item, seats, verdicts_on
+from tests.filters.answers import item, seats
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -60,18 +60,6 @@ class Drawn(NamedTuple):
             pl.lit("accuracy").alias("metric"),
         )
         return Evidence(frame, seats(self.chosen.shape[1]), self.chosen.shape[2])
-
-    def verdicts(
-        self,
-        stage: Stage,
-        options: int = 4,
-        *,
-        with_choices: bool = True,
-        items: list[Item] | None = None,
-        **more: Any,
-    ) -> list[Verdict]:
-        """What a stage says of the items, or of others with the same answers."""
-        return verdicts_on(stage, items or self.items(options), self.evidence(with_choices=with_choices), **more)
 
 
 def coins(rng: np.random.Generator, items: int, inspectors: int, options: int) -> Floats:

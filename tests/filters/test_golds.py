@@ -2,20 +2,39 @@
 
 import json
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from eyetest.filters import Evidence
 from eyetest.filters.golds import judge_prompt
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
-from eyetest.records.item import OutcomeKind
-from tests.filters.answers import Table, Word, evidence, item, judged, stage, verdicts_on, words
+from tests.filters.answers import Table, evidence, item, judge, judged, stage, words
 
-Answered = tuple[list[Item], dict[str, list[list[Word]]]]
+Answered = tuple[list[Item], dict[str, list[str]]]
 RULE = stage(filter="wrong-gold", keep={"sound": {"op": ">=", "value": 0.8}})
+
+
+def received(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
+    """What each seat chose of each item, once."""
+    rows = [
+        {"item": name, "model": f"m{seat}", "order": 0, "sample": 0, "request": f"{name}/{seat}"}
+        | {
+            "outcome": "answered",
+            "reading": "chosen" if choice else "refused",
+            "choice": choice,
+            "metric": "accuracy",
+            "score": 0.0,
+        }
+        for name, of_seats in choices.items()
+        for seat, choice in enumerate(of_seats)
+    ]
+    seats = len(next(iter(choices.values())))
+    return Evidence(pl.DataFrame(rows, infer_schema_length=None), [f"m{seat}" for seat in range(seats)], 1)
 
 
 @pytest.fixture
@@ -23,33 +42,33 @@ def mostly_right() -> Answered:
     """Nine models that know three of four items; the gold of one item in forty is wrong."""
     rng = np.random.default_rng(3)
     items: list[Item] = []
-    choices: dict[str, list[list[Word]]] = {}
+    choices: dict[str, list[str]] = {}
     for number in range(200):
         truth = int(rng.integers(4))
         gold = (truth + 1) % 4 if number % 40 == 0 else truth
         items.append(item(f"q{number}", gold=gold))
         knows = rng.random(9) < 0.8
         picks = np.where(knows, truth, rng.integers(0, 4, 9))
-        choices[f"q{number}"] = [[string.ascii_uppercase[pick]] for pick in picks]
+        choices[f"q{number}"] = [string.ascii_uppercase[pick] for pick in picks]
     return items, choices
 
 
 def test_wrong_golds_are_found(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    found = {row.item: row for row in verdicts_on(RULE, items, evidence(choices))}
+    found = {row.item: (row.verdict, row.reason) for row in judge(RULE, items, received(choices))}
     wrong = {f"q{number}" for number in range(0, 200, 40)}
-    doubted = {name for name, row in found.items() if row.verdict == "review"}
+    doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
     assert len(doubted & wrong) >= 4
     assert len(doubted - wrong) <= 2
     for name in doubted & wrong:
         gold = next(one.gold[0] for one in items if one.id == name)
         rival, own = string.ascii_uppercase[(gold - 1) % 4], string.ascii_uppercase[gold]
-        assert found[name].reason.startswith(f"{rival} instead of {own}? wrong gold ")
+        assert found[name][1].startswith(f"{rival} instead of {own}? wrong gold ")
 
 
 def test_related_models_give_an_order_and_no_odds(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    rows = verdicts_on(RULE, items, evidence({name: own[:1] * 9 for name, own in choices.items()}))
+    rows = judge(RULE, items, received({name: own[:1] * 9 for name, own in choices.items()}))
     assert {row.verdict for row in rows} == {"keep"}
     assert all("no odds, since models count as 1.0 independent ones" in row.reason for row in rows)
     assert {json.loads(row.evidence)["flawed"] for row in rows} == {None}
@@ -59,22 +78,28 @@ ZERO_PASS = stage(filter="zero-pass", judge="judges")
 CAT = ImageRef(sha256="1" * 64, format="png", width=10, height=10, size=100)
 
 
-def look(table: Table, says: str | None, outcome: OutcomeKind = "answered") -> Any:
-    """Verdicts of a judge who says the same of every item, and whom was asked about what."""
-    asked: list[tuple[str, str]] = []
+class Judge:
+    """A judge with scripted replies, which remembers what it was asked."""
 
-    def ask(model: str, prompts: Sequence[tuple[Item, Prompt]]) -> list[Response | None]:
-        asked.extend((model, one.id) for one, _ in prompts)
-        return [Response(request=f"judge/{one.id}", outcome=outcome, text=says) for one, _ in prompts]
+    def __init__(self, says: Callable[[Item], str | None], outcome: str = "answered") -> None:
+        self.says, self.outcome = says, outcome
+        self.asked: list[tuple[str, Item, Prompt]] = []
 
-    return judged(ZERO_PASS, table, judges=["boss", "second"], ask=ask), asked
+    def __call__(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> list[Response | None]:
+        self.asked += [(model, one, prompt) for one, prompt in prompts]
+        return [Response(request=f"judge/{one.id}", outcome=self.outcome, text=self.says(one)) for one, _ in prompts]  # type: ignore[arg-type]
+
+
+def look(table: Table, says: str | None, **more: Any) -> Any:
+    judge = Judge(lambda one: says, more.pop("outcome", "answered"))
+    return judged(ZERO_PASS, evidence(table), judges=["boss", "second"], ask=judge, **more), judge
 
 
 def test_only_items_without_a_hit_reach_the_judge() -> None:
     table: Table = {"none": ["0", "0", "0"], "one": ["0", "0", "1"], "failed": [[0], ["failed"], [0]]}
-    found, asked = look(table, "It is wrong. NO")
+    found, judge = look(table, "It is wrong. NO")
     assert words(found) == {"none": "drop", "one": "keep", "failed": "review"}
-    assert asked == [("boss", "none")]
+    assert [(model, one.id) for model, one, _ in judge.asked] == [("boss", "none")]
     assert found["none"].responses == ("none/0/0", "none/1/0", "none/2/0", "judge/none")
     assert found["none"].reason == "no model answers it, and the judge rejects its answer key"
     assert found["failed"].reason == "1 answer missing, which could change the verdict"
@@ -107,8 +132,8 @@ def test_what_the_judge_says(says: str, verdict: str, reason: str) -> None:
 def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None:
     found, _ = look({"q": ["0"]}, None, outcome="failed")
     assert (found["q"].verdict, found["q"].responses) == ("review", ("q/0/0", "judge/q"))
-    for lacking in ({"ask": None, "judges": ["boss"]}, {"ask": lambda model, prompts: [], "judges": []}):
-        alone = judged(ZERO_PASS, {"q": ["0"]}, **lacking)["q"]
+    for lacking in ({"ask": None, "judges": ["boss"]}, {"ask": Judge(lambda one: "NO"), "judges": []}):
+        alone = judged(ZERO_PASS, evidence({"q": ["0"]}), **lacking)["q"]
         assert (alone.verdict, alone.responses) == ("review", ("q/0/0",))
         assert "gave neither" in alone.reason
 

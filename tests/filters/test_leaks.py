@@ -1,11 +1,14 @@
 """Leaks by decoy: what some models have by heart and their language models have not goes; flawless items stay."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from eyetest.errors import InputError
 from eyetest.filters import Seat
-from tests.filters.answers import judged, stage
+from eyetest.records import Verdict
+from tests.filters.answers import evidence, judge, judged, stage
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -15,12 +18,18 @@ SEATS = [*(Seat(f"m{number}") for number in range(BASES))] + [
 ]
 
 
+class Leaky(NamedTuple):
+    """What leaked to the models, what their language models know as well, and what everybody chose."""
+
+    leaked: Bools
+    read: Bools
+    drawn: Drawn
+
+
 def leaky(
     seed: int, share: float = 0.2, *, items: int = 400, options: int = 4, taste: Taste = coins, read: float = 0.1
-) -> tuple[Drawn, Bools]:
-    """Three models of ten have by heart what leaked, and are then right in nine samples of ten. And what the language
-    models know as well.
-    """
+) -> Leaky:
+    """Three models of ten have by heart what leaked, and are then right in nine samples of ten."""
     rng = np.random.default_rng([seed, options, items])
     likely = taste(rng, items, BASES + MODELS, options)
     firm = np.full(options, 0.1 / (options - 1))
@@ -31,32 +40,34 @@ def leaky(
     for holder in (BASES, BASES + 4, BASES + 8):
         likely[leaked, holder] = firm
     drawn = rng.random((items, BASES + MODELS, TRIALS))[..., None] > likely.cumsum(axis=2)[:, :, None, :-1]
-    return Drawn(leaked, drawn.sum(axis=3)), known
+    return Leaky(leaked, known, Drawn(leaked, drawn.sum(axis=3)))
 
 
-def gone(panel: Drawn, options: int = 4) -> Bools:
-    return np.array([one.verdict == "drop" for one in panel.verdicts(RULE, options, seats=SEATS)])
+def decided(panel: Leaky, options: int = 4, seats: list[Seat] = SEATS) -> list[Verdict]:
+    return judge(RULE, panel.drawn.items(options), panel.drawn.evidence(), seats=seats)
+
+
+def gone(verdicts: list[Verdict]) -> Bools:
+    return np.array([one.verdict == "drop" for one in verdicts])
 
 
 @pytest.mark.parametrize("taste", [coins, own_tastes(2.0)])
 def test_what_leaked_to_a_few_models_is_found(taste: Taste) -> None:
     """And what their language models have read too is no leak."""
-    found = []
-    for seed in range(3):
-        panel, read = leaky(seed, taste=taste)
-        drop = gone(panel)
-        found.append((drop[panel.leaky].mean(), (~panel.leaky[drop]).mean(), drop[read].mean()))
-    recall, false, known = np.mean(found, axis=0)
+    panels = [leaky(seed, taste=taste) for seed in range(3)]
+    drops = [gone(decided(panel)) for panel in panels]
+    recall = np.mean([drop[panel.leaked].mean() for panel, drop in zip(panels, drops, strict=True)])
+    false = np.mean([(~panel.leaked[drop]).mean() for panel, drop in zip(panels, drops, strict=True)])
     assert recall >= (0.9 if taste is coins else 0.7)
     assert false <= 0.05 + 0.03
-    assert known <= 0.02
+    assert np.mean([drop[panel.read].mean() for panel, drop in zip(panels, drops, strict=True)]) <= 0.02
 
 
 @pytest.mark.parametrize("options", [2, 4])
 @pytest.mark.parametrize("taste", [coins, own_tastes(0.3), shared_tastes(1.0)])
 def test_where_nothing_leaked_next_to_nothing_goes(options: int, taste: Taste) -> None:
     """Three hits of pairs, MMStar's way, drop a tenth of these items and a third at two options."""
-    drops = [gone(leaky(seed, 0.0, options=options, taste=taste)[0], options) for seed in range(3)]
+    drops = [gone(decided(leaky(seed, 0.0, options=options, taste=taste), options)) for seed in range(3)]
     assert np.mean(drops) <= 0.01
 
 
@@ -65,11 +76,11 @@ def test_a_few_items_are_too_few_for_a_promise() -> None:
     chosen = np.random.default_rng(1).integers(4, size=(60, len(SEATS), TRIALS))
     for number, verdict in ((6, "review"), (8, "drop")):
         chosen[:number, BASES:] = 0
-        rows = Drawn(np.arange(60) < number, chosen).verdicts(RULE, seats=SEATS)
+        rows = decided(Leaky(np.arange(60) < number, np.zeros(60, bool), Drawn(np.arange(60) < number, chosen)))
         assert {one.verdict for one in rows[:number]} == {verdict}
         assert {one.verdict for one in rows[number:]} == {"keep"}
 
 
 def test_a_panel_of_language_models_alone_is_refused() -> None:
     with pytest.raises(InputError, match="only language models on the panel; add vision-language models"):
-        judged(RULE, {"q": ["1", "0"]}, seats=[Seat("m0", "m1"), Seat("m1", "m0")])
+        judged(RULE, evidence({"q": ["1", "0"]}), seats=[Seat("m0", "m1"), Seat("m1", "m0")])

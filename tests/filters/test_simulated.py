@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from eyetest.filters import Evidence
 from eyetest.recipes.loading import load_recipe
-from eyetest.records import Verdict
-from tests.filters.answers import item
+from eyetest.records import Stage, Verdict
+from tests.filters.answers import item, judge
 from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 pytestmark = pytest.mark.science
 
 MMSTAR, MMMU_PRO, CHANCE_AWARE = (load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro", "chance-aware"))
+
+
+def judged(rule: Stage, drawn: Drawn, options: int = 4, evidence: Evidence | None = None) -> list[Verdict]:
+    return judge(rule, drawn.items(options), evidence or drawn.evidence())
 
 
 def dropped(verdicts: list[Verdict]) -> Bools:
@@ -28,7 +33,7 @@ def dropped(verdicts: list[Verdict]) -> Bools:
 def test_mmmu_pro_finds_what_is_answered_blind_and_little_else(record_property: Any) -> None:
     """5,000 items of four options, four inspectors, ten samples."""
     drawn = draw_panel(np.random.default_rng(0), items=5_000, inspectors=4, samples=10)
-    verdicts = drawn.verdicts(MMMU_PRO)
+    verdicts = judged(MMMU_PRO, drawn)
     drop = dropped(verdicts)
     recall, precision = drop[drawn.leaky].mean(), drawn.leaky[drop].mean()
     saved = 1 - sum(verdict.n or 0 for verdict in verdicts) / drawn.right.size
@@ -43,7 +48,7 @@ def test_mmmu_pro_finds_what_is_answered_blind_and_little_else(record_property: 
 def test_mmstar_throws_out_the_good_items_that_chance_hits(record_property: Any) -> None:
     """Eight inspectors, one sample: precision as predicted, which is less than half."""
     drawn = draw_panel(np.random.default_rng(1), items=5_000, inspectors=8, samples=1)
-    drop = dropped(drawn.verdicts(MMSTAR))
+    drop = dropped(judged(MMSTAR, drawn))
     hit = 0.95 * 0.85 + 0.05 / 4
     lost, found = stats.binom.sf(2, 8, 1 / 4), stats.binom.sf(2, 8, hit)
     predicted = 0.2 * found / (0.2 * found + 0.8 * lost)
@@ -60,10 +65,10 @@ def test_mmstar_throws_out_the_good_items_that_chance_hits(record_property: Any)
 def test_how_many_good_items_the_rules_of_the_papers_lose(options: int, share: float) -> None:
     rng = np.random.default_rng(options)
     once = draw_panel(rng, items=1_500, inspectors=8, samples=1, options=options, leaky=0)
-    assert dropped(once.verdicts(MMSTAR, options)).mean() == pytest.approx(share, abs=0.05)
+    assert dropped(judged(MMSTAR, once, options)).mean() == pytest.approx(share, abs=0.05)
     if options == 4:
         often = draw_panel(rng, items=1_000, inspectors=4, samples=10, options=options, leaky=0)
-        assert dropped(often.verdicts(MMMU_PRO, options)).sum() == 0, "3e-5 of a thousand"
+        assert dropped(judged(MMMU_PRO, often, options)).sum() == 0, "3e-5 of a thousand"
 
 
 class Outcome(NamedTuple):
@@ -88,7 +93,7 @@ def test_chance_aware_keeps_its_promise(options: int, taste: str) -> None:
     for seed in range(4):
         rng = np.random.default_rng([options, seed])
         drawn = draw_panel(rng, items=300, inspectors=4, samples=10, options=options, taste=TASTES[taste])
-        found.append(outcome(drawn.verdicts(CHANCE_AWARE, options), drawn))
+        found.append(outcome(judged(CHANCE_AWARE, drawn, options), drawn))
     false, power, bothered = np.array(found).T
     assert false.mean() <= 0.05 + 0.05, "the noise of four repeats"
     assert power.mean() >= POWER[options, taste] - 0.15
@@ -101,7 +106,7 @@ def test_a_flawless_benchmark_loses_nothing(taste: str) -> None:
     drawn = draw_panel(
         np.random.default_rng(7), items=1_200, inspectors=4, samples=10, leaky=0.0, taste=TASTES[taste]
     )
-    verdicts = drawn.verdicts(CHANCE_AWARE)
+    verdicts = judged(CHANCE_AWARE, drawn)
     assert not any(one.verdict == "drop" for one in verdicts)
     assert sum(one.verdict == "review" for one in verdicts) <= 6
 
@@ -109,7 +114,7 @@ def test_a_flawless_benchmark_loses_nothing(taste: str) -> None:
 def test_a_few_known_items_go_to_people() -> None:
     """Three of two hundred are known: too few to promise anything, and too plain to be passed over."""
     drawn = draw_panel(np.random.default_rng(3), items=200, inspectors=4, samples=10, leaky=0.015)
-    verdicts = drawn.verdicts(CHANCE_AWARE)
+    verdicts = judged(CHANCE_AWARE, drawn)
     asked = {one.item for one in verdicts if one.verdict == "review"}
     assert asked == {name for name, leaky in zip(drawn.names, drawn.leaky, strict=True) if leaky}
     assert not any(one.verdict == "drop" for one in verdicts)
@@ -124,7 +129,7 @@ def test_hits_alone_will_do_where_choices_are_not_known(options: int, taste: str
     for seed in range(5):
         rng = np.random.default_rng([options, seed])
         drawn = draw_panel(rng, items=300, inspectors=4, samples=10, options=options, taste=TASTES[taste])
-        found.append(outcome(drawn.verdicts(CHANCE_AWARE, options, with_choices=False), drawn))
+        found.append(outcome(judged(CHANCE_AWARE, drawn, options, drawn.evidence(with_choices=False)), drawn))
     false, power, _ = np.array(found).T
     record_property("false", float(false.mean()))
     record_property("power", float(power.mean()))
@@ -144,7 +149,7 @@ def test_items_of_different_sizes_are_judged_together() -> None:
         drawn = Drawn(np.concatenate([one.leaky for one in parts]), np.concatenate([one.chosen for one in parts]))
         sizes = np.repeat([2, 3, 4, 6, 10], 120)
         items = [item(name, int(size)) for name, size in zip(drawn.names, sizes, strict=True)]
-        found = outcome(drawn.verdicts(CHANCE_AWARE, items=items), drawn)
+        found = outcome(judge(CHANCE_AWARE, items, drawn.evidence()), drawn)
         false.append(found.false)
         assert found.power >= 0.3
     assert np.mean(false) <= 0.05 + 0.05

@@ -61,8 +61,7 @@ def both(direct: Mapping[str, Sequence[float | None]], cot: Mapping[str, Sequenc
 
 def measure(name: str, found: Results, **own: Any) -> Measured:
     """Measure with the default settings of a measure, some of them changed."""
-    defaults = {key: value for key, (value, _) in MEASURES[name].own.items()}
-    return MEASURES[name].measure(found, Settings(own=defaults | own))
+    return MEASURES[name].measure(found, Settings(own=own))
 
 
 Weight = float | tuple[float | None, int, int] | None

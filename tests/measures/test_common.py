@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.results import REPLY_TYPES, narrowed, own_settings
+from eyetest.measures.results import REPLY_TYPES, narrowed
 from tests.measures.tables import results
 
 BY_TAG = (
@@ -52,8 +52,7 @@ def panel() -> Results:
 
 
 def measured(name: str, of: Results, *by: str) -> pl.DataFrame:
-    measure = MEASURES[name]
-    return measure.measure(of, Settings(by=by, resamples=50, own=own_settings(measure, {}))).table
+    return MEASURES[name].measure(of, Settings(by=by, resamples=50)).table
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.stats.item_analysis import fit
 from tests.measures.tables import grid, measure, results
 
@@ -37,8 +38,7 @@ def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
 ITEMS = [{"item": str(i), "options": 4, "gold": "ABCD"[i % 4], "position": i % 4} for i in range(20)]
 
 
-def wrong_golds(found: Results) -> Measured:
-    return MEASURES["wrong-golds"].measure(found, Settings())
+wrong_golds = partial(measure, "wrong-golds")
 
 
 def rows(models: int = 5, **changed: str) -> list[dict[str, Any]]:
@@ -143,7 +143,7 @@ def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> No
         .with_columns(pl.col("score").cast(pl.Float64))
         .rows(named=True)
     )
-    found = MEASURES["wrong-golds"].measure(results(answers, known), Settings()).table
+    found = wrong_golds(results(answers, known)).table
     ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
     assert ranks[0] <= 20
     assert ranks[1] <= 300, "a plain count puts it at 822"

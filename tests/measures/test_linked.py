@@ -11,11 +11,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.linked import sides, unpaired
-from eyetest.measures.results import own_settings
 from eyetest.measures.stats.intervals import NOTHING, mean
 from eyetest.measures.stats.paired import paired
 from eyetest.records import ModelEntry
-from tests.measures.tables import both, results
+from tests.measures.tables import both, measure, results
 
 MEASURE = MEASURES["linked"]
 TO_COT = Settings(own={"from": "ask=direct", "to": "ask=cot"})
@@ -132,10 +131,6 @@ def test_what_cannot_be_compared(rows: list[dict[str, Any]], start: str, end: st
 Columns = Mapping[str, Mapping[str, Sequence[float | None]]]
 
 
-def measured(measure: str, of: Results, **own: str) -> pl.DataFrame:
-    return MEASURES[measure].measure(of, Settings(own=own_settings(MEASURES[measure], own))).table
-
-
 def linked(scores: Columns, options: dict[str, int], modalities: Mapping[str, str] = MappingProxyType({})) -> Results:
     """Scores by benchmark and model over items 0, 1, …; ``modalities`` of benchmarks without images."""
     rows = [
@@ -165,7 +160,7 @@ CHAIN = linked({"few": FOUR, "ten": TEN, "shot": SHOT}, {"few": 4, "ten": 10, "s
 
 
 def test_settings_are_recognised_by_their_items() -> None:
-    table = measured("linked", CHAIN).sort("model")
+    table = measure("linked", CHAIN).table.sort("model")
     assert table.select("model", "four", "ten", "vision", "overall").rows() == [
         ("a", 0.75, 0.5, 0.25, 0.375),
         ("b", 0.75, 0.25, 0.75, 0.5),
@@ -186,7 +181,7 @@ def test_the_original_has_other_items_and_is_not_paired() -> None:
     other = (pl.lit("s") + pl.col("item")).alias("item")
     scores, items = source.scores.with_columns(other), source.items.with_columns(other)
     of = Results(pl.concat([CHAIN.scores, scores]), pl.concat([CHAIN.items, items]))
-    measured = MEASURES["linked"].measure(of, Settings(own={"from": "", "original": "benchmark=source"}))
+    measured = measure("linked", of, original="benchmark=source")
     table = measured.table.sort("model")
     assert table.select("original", "paired").rows() == [(0.9, False), (0.5, False)]
     assert table["delta1"].to_list() == pytest.approx([0.5 - 0.9, 0.25 - 0.5])
@@ -208,7 +203,7 @@ def test_real_verdicts(shared: Path) -> None:
     items = [
         {"benchmark": name, "item": item, "options": n} for name, n in (("four", 4), ("ten", 10)) for item in ids
     ]
-    table = measured("linked", results(rows, items))
+    table = measure("linked", results(rows, items)).table
     whole = table.drop_nulls(["four", "ten", "vision"])
     assert len(whole) == 8
     for row in whole.iter_rows(named=True):

@@ -1,6 +1,8 @@
 """Gain and leakage as MMStar's tables print them, and the cells of those tables that cannot be right."""
 
 import csv
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from eyetest.records import ModelEntry
 from tests.measures.tables import results, weighted_mean
 
 SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
+SEVEN, KINDS = (*SIX, "MMStar"), ("MG", "ML")
 ROUNDING = 0.05 + 1e-9  # cells are printed to one decimal place
 Row = dict[str, str]
 
@@ -63,35 +66,32 @@ def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]]
     assert right == 16 * 6 * 2 == 192
 
 
+def averaged(cells: Iterable[str]) -> float:
+    return weighted_mean([*map(float, cells)])
+
+
 def test_averages_over_benchmarks(printed: list[Row]) -> None:
     """Over seven benchmarks, MMStar among them, whose scores without images are not printed."""
-    for row in printed[:16]:
-        for kind in ("MG", "ML"):
-            cells = [float(row[f"{name}_{kind}"]) for name in (*SIX, "MMStar")]
-            mean = weighted_mean(cells)
-            assert abs(mean - float(row[f"Avg_{kind}"])) <= ROUNDING, (row["model"], kind)
+    for row, kind in product(printed[:16], KINDS):
+        mean = averaged(row[f"{name}_{kind}"] for name in SEVEN)
+        assert abs(mean - float(row[f"Avg_{kind}"])) <= ROUNDING, (row["model"], kind)
 
 
 def test_averages_over_models_and_seven_misprints(printed: list[Row]) -> None:
     """The table's bottom row differs from its columns in seven of fourteen cells, by up to 0.3 points."""
-    bottom = printed[16]
-    wrong = []
-    for name in (*SIX, "MMStar"):
-        for kind in ("MG", "ML"):
-            mean = weighted_mean([float(row[f"{name}_{kind}"]) for row in printed[:16]])
-            if abs(mean - float(bottom[f"{name}_{kind}"])) > ROUNDING:
-                wrong.append(f"{name}_{kind}")
+    *rows, bottom = printed[:17]
+    columns = [f"{name}_{kind}" for name, kind in product(SEVEN, KINDS)]
+    wrong = [name for name in columns if abs(averaged(row[name] for row in rows) - float(bottom[name])) > ROUNDING]
     assert len(wrong) == 7, wrong
 
 
 def test_averages_of_scores_and_one_misprint(scores: list[tuple[Row, Row, Row]]) -> None:
     """LLaVA-Next's language model prints 37.2; its own six scores, and the row of its twin, give 40.0."""
-    wrong = []
-    for row in (row for three in scores for row in three):
-        mean = weighted_mean([float(row[name]) for name in SIX])
-        if abs(mean - float(row["Avg"])) > ROUNDING:
-            wrong.append((row["model"].split()[0], row["strategy"], row["Avg"], round(mean, 1)))
-    assert wrong == [("LLaVA-Next", "LLM", "37.2", 40.0)]
+    means = [(row, averaged(row[name] for name in SIX)) for three in scores for row in three]
+    wrong = [(row, round(mean, 1)) for row, mean in means if abs(mean - float(row["Avg"])) > ROUNDING]
+    assert [(row["model"].split()[0], row["strategy"], row["Avg"], mean) for row, mean in wrong] == [
+        ("LLaVA-Next", "LLM", "37.2", 40.0)
+    ]
 
 
 def test_monkeys_leakage_differs_between_two_tables(shared: Path, printed: list[Row]) -> None:
@@ -168,7 +168,7 @@ def test_averages_of_the_other_tables(shared: Path) -> None:
     for name in ("T1", "T2", "T3", "T4", "T5"):
         for row in table(shared, name):
             tasks = SIX if "MMMU" in row else ("CP", "FP", "IR", "LR", "ST", "MA")
-            mean = weighted_mean([float(row[task]) for task in tasks])
+            mean = averaged(row[task] for task in tasks)
             if abs(mean - float(row["Avg"])) > ROUNDING:
                 wrong.append((name, row["model"], row["Avg"], round(mean, 2)))
     assert wrong == []

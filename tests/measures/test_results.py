@@ -9,21 +9,21 @@ import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures import MEASURES, NotMeasurable, Results
 from eyetest.measures.replies import split_sentences
 from eyetest.measures.results import REPLY_TYPES, TAG, narrowed, own_settings, read_external, read_where
-from tests.measures.tables import results
+from tests.measures.tables import measure, results
 
 
 @pytest.mark.parametrize(
-    ("measure", "given", "meant"),
+    ("name", "given", "meant"),
     [
         ("overall", {"task": ["a", "b"]}, {"task": "a,b", "domain": ""}),
         ("correlation", {"external": {"a": 1.0}}, {"external": {"a": 1.0}}),
     ],
 )
-def test_words_and_values_mean_the_same(measure: str, given: dict[str, Any], meant: dict[str, Any]) -> None:
-    assert own_settings(MEASURES[measure], given) == meant
+def test_words_and_values_mean_the_same(name: str, given: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert own_settings(MEASURES[name], given) == meant
 
 
 def test_scores_from_outside(tmp_path: Path) -> None:
@@ -81,16 +81,16 @@ def test_length_by_setting() -> None:
         {"item": "1", "request": "r3", "ask": "cot"},
     ]
     texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three."}
-    replies = pl.LazyFrame({"benchmark": ["bench"] * 3, "request": [*texts], "text": [*texts.values()]})
-    elsewhere = pl.LazyFrame({"benchmark": ["x"], "request": ["r1"], "text": ["of another benchmark"]})
-    of = replace(results(rows), replies=pl.concat([replies, elsewhere]))
-    table = MEASURES["length"].measure(of, Settings()).table
+    replies = [{"benchmark": "bench", "request": request, "text": text} for request, text in texts.items()]
+    replies.append({"benchmark": "x", "request": "r1", "text": "of another benchmark"})
+    of = replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
+    table = measure("length", of).table
     assert table.select("ask", "words", "sentences", "characters", "n").rows() == [
         ("cot", 3, 2, 15, 1),
         ("direct", 2, 1, 4.5, 2),
     ]
     with pytest.raises(NotMeasurable, match="in words"):
-        MEASURES["length"].measure(results(rows), Settings())
+        measure("length", results(rows))
 
 
 def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: str = "direct") -> Results:
@@ -107,10 +107,6 @@ def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: st
     return replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
 
 
-def measured(of: Results) -> Measured:
-    return MEASURES["ocr-accuracy"].measure(of, Settings())
-
-
 def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
     chance = np.random.default_rng(0)
     copied = {
@@ -119,7 +115,7 @@ def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
     }
     scores = {name: (values > chance.random(80)).astype(float) for name, values in copied.items()}
     of = made({k: v.tolist() for k, v in copied.items()}, {k: v.tolist() for k, v in scores.items()})
-    found = measured(of)
+    found = measure("ocr-accuracy", of)
     assert found.table.select("model", "over", "n").rows() == [
         ("a", "items", 80),
         ("b", "items", 80),

@@ -79,8 +79,8 @@ def errors() -> str:
     failed = [Credit(item=str(n), failed=True) for n in range(90, 100)]
     ours = Account("ours", (*right, *failed))
     counted = Account("counted", (*right, *(credit._replace(score=Fraction(0)) for credit in failed)))
-    (cause,) = reconciled(ours, counted).causes
-    return f"{float(ours.score):.1%}, 10 failed; counted as wrong {float(100 * cause.points):+.1f} points"
+    (change,) = reconciled(ours, counted).causes["points"]
+    return f"{float(ours.score):.1%}, 10 failed; counted as wrong {change:+.1f} points"
 
 
 def asked(model: str) -> str:

@@ -1,5 +1,7 @@
 """Planted flaws are found, and clean sets raise no more alarms than stated."""
 
+from collections.abc import Callable
+
 import pytest
 from scipy import stats
 
@@ -33,43 +35,33 @@ def test_answers_in_questions_are_found_and_little_else() -> None:
     assert "answer-in-question" in alarms(audited(items))
 
 
-def test_a_crowded_letter_is_noticed_every_time() -> None:
-    fired = sum("gold-position-4" in alarms(audited(plant_position(clean(600, s), 0.4, s))) for s in range(20))
-    assert fired >= 19
+PLANTED: dict[str, Callable[[int], list[Item]]] = {
+    "gold-position-4": lambda seed: plant_position(clean(600, seed), 0.4, seed),
+    "gold-longest": lambda seed: plant_longest(clean(600, seed), 0.6, seed),
+    "gold-middle": lambda seed: plant_edges(flawless("numbers", 300, seed), 0.7, seed),
+}
 
 
-def test_long_golds_are_noticed_every_time() -> None:
-    fired = sum("gold-longest" in alarms(audited(plant_longest(clean(600, s), 0.6, s))) for s in range(20))
-    assert fired >= 19
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_crowded_letter_long_golds_and_golds_that_shun_the_middle_are_noticed_every_time(kind: str) -> None:
+    assert sum(kind in alarms(audited(PLANTED[kind](seed))) for seed in range(20)) >= 19
 
 
-def raised_by_flawless(kind: str, sets: int, probes: list[str]) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("sets", "probes"),
+    [
+        (20, QUICK),
+        pytest.param(200, QUICK, marks=pytest.mark.slow),
+        pytest.param(40, [*QUICK, "shortcuts"], marks=pytest.mark.slow),
+    ],
+    ids=["few", "many", "with learners"],
+)
+def test_flawless_sets_raise_no_more_alarms_than_stated(kind: str, sets: int, probes: list[str]) -> None:
     audits = [audited(flawless(kind, 300, 1_000 + s), s, probes) for s in range(sets)]
     raised = sum(bool(audit.alarms) for audit in audits)
     lower = stats.beta.ppf(0.05, raised, sets - raised + 1) if raised else 0.0
     assert lower <= 0.05, f"{raised} of {sets} flawless sets raised an alarm"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_flawless_sets_raise_no_more_alarms_than_stated(kind: str) -> None:
-    raised_by_flawless(kind, 20, QUICK)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_many_flawless_sets_raise_no_more_alarms_than_stated(kind: str) -> None:
-    raised_by_flawless(kind, 200, QUICK)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_flawless_sets_raise_no_more_alarms_than_stated_with_learners(kind: str) -> None:
-    raised_by_flawless(kind, 40, [*QUICK, "shortcuts"])
-
-
-def test_golds_that_shun_the_middle_are_noticed_every_time() -> None:
-    fired = sum("gold-middle" in alarms(audited(plant_edges(flawless("numbers", 300, s), 0.7, s))) for s in range(20))
-    assert fired >= 19
 
 
 def test_all_planted_at_once() -> None:

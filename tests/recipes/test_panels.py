@@ -13,7 +13,7 @@ from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import answering_models, asked_of_all, recorded, residual, seat, small_panel_notes
 from eyetest.records import Cut, ModelEntry, Panel, Recipe, Stage
 from eyetest.runs import Run
-from tests.filters.answers import verdicts_on
+from tests.filters.answers import judge
 from tests.filters.simulated import Drawn, draw_panel, received_early
 from tests.measures.tables import results
 from tests.recipes.benches import write_yaml
@@ -148,9 +148,9 @@ def test_a_panel_that_stopped_early_is_measured_on_what_every_item_was_asked(rec
     drawn = draw_panel(np.random.default_rng(4), items=3_000, inspectors=inspectors, samples=samples)
     received = received_early(stage, drawn.right)
     evidence: Evidence = drawn.evidence(received)
-    seats = [Seat(name) for name in evidence.seats]
-    items = drawn.items()
-    kept = np.array([one.verdict == "keep" for one in verdicts_on(stage, items, evidence)])
+    seats, items = [Seat(name) for name in evidence.seats], drawn.items()
+    verdicts = judge(stage, items, evidence)
+    kept = np.array([one.verdict == "keep" for one in verdicts])
     left = [item for item, stays in zip(items, kept, strict=True) if stays]
     always = received.all(axis=0)
     for when, members, mask in (("before", items, np.ones_like(kept)), ("after", left, kept)):

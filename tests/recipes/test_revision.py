@@ -21,7 +21,7 @@ from eyetest.studio.decisions import decide
 from eyetest.studio.forms import Form, FormField
 from tests.results.test_scores import bench as bench
 from tests.runs.written import content
-from tests.scoring.test_table import animals, make_run, request
+from tests.scoring.test_table import animals, make_answers, make_run, request
 
 FORM = Form(
     fields=(
@@ -46,9 +46,7 @@ def reviewed(*decisions: Decision, items: tuple[str, ...] = (), reviewers: int =
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Run:
     """A model that says A to everything."""
-    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(12)]
-    given = [Response(request=request(n), outcome="answered", text="A") for n in range(12)]
-    return make_run(tmp_path / "r", plan, given, bench)
+    return make_answers(tmp_path / "r", [(Asked(item=f"q{n}", model="m"), "A") for n in range(12)], bench)
 
 
 @pytest.fixture

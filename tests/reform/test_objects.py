@@ -1,4 +1,4 @@
-"""Objects in images: golds are those of COCO's file, read here without our reader."""
+"""Objects in images: golds are those of COCO's file, read here without our reader; words, and where things are."""
 
 import json
 from collections import Counter, defaultdict
@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
 from eyetest.records import Item
-from tests.reform.conftest import Reformed, gold, golds, written
+from tests.reform.conftest import Reformed, gold, golds, sample, written
 
 Objects = dict[str, list[dict[str, Any]]]
 
@@ -89,3 +92,49 @@ def covers(one: list[float], other: list[float]) -> float:
     across = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
     down = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
     return max(0, across) * max(0, down) / min(one[2] * one[3], other[2] * other[3])
+
+
+def test_a_word_is_cut_out_or_its_box_is_drawn(tmp_path: Path, items: Reformed) -> None:
+    Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
+    images = {}
+    for show in ("crop", "drawn"):
+        item = items("textocr", sample("textocr"), images=tmp_path, show=show)[0]
+        images[show] = Benchmark(tmp_path / "reformed").images.open(item.images[0]).convert("RGB")
+    assert images["crop"].size == (200, 40)
+    assert {images["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
+
+
+def test_images_called_alike_in_two_lists_are_two(tmp_path: Path, items: Reformed) -> None:
+    for split, word in (("train", "Tea"), ("test", "Milk")):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "gt.txt").write_text(f'word_1.png, "{word}"\n')
+    words = {item.id: item.references for item in items("ic15", tmp_path)}
+    assert words == {"train/gt:word_1.png": ("Tea",), "test/gt:word_1.png": ("Milk",)}
+
+
+def test_a_torn_line_is_named(tmp_path: Path, items: Reformed) -> None:
+    (tmp_path / "gt_img_1.txt").write_text("1,2,3,4,5,6,7,8,a\n1,2,3\n")
+    with pytest.raises(InputError, match=r"gt_img_1.txt line 2: found '1,2,3', expected a line such as '1,2,3,4"):
+        items("ic15", tmp_path / "gt_img_1.txt")
+
+
+def test_clevr_asks_among_answers_of_the_kind(items: Reformed) -> None:
+    found = {item.question: item for item in items("clevr", sample("clevr"))}
+    assert list(map(gold, found.values())) == ["3", "cyan", "yes", "rubber"]
+    number, colour, truth, material = ([choice.text for choice in item.choices] for item in found.values())
+    assert set(number) <= set(map(str, range(11)))
+    assert len(number) == 4
+    assert set(colour) <= {"gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"}
+    assert len(colour) == 4
+    assert truth == ["yes", "no"]
+    assert material == ["rubber", "metal"]
+
+
+def test_published_questions_of_mp3d_keep_their_options(items: Reformed, tmp_path: Path) -> None:
+    entry = {"question_id": 7, "image": "a.png", "questions": ["Where is the sofa?", "?"], "answer": 1}
+    options = ["left of the door", "right of the door", "behind the door"]
+    data = {"version": "2.0", "split": "test", "data": [entry | {"answer_options": options}]}
+    (item,) = items("MP3D", written(tmp_path / "a", mp3d_json=json.dumps(data)))
+    assert (item.id, item.question) == ("7", "Where is the sofa?")
+    assert {choice.text for choice in item.choices} == set(options)
+    assert gold(item) == "right of the door"

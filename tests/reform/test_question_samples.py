@@ -7,18 +7,8 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks import Benchmark
-from eyetest.reform.building import MISSING, Reforming, reform
-from eyetest.reform.catalog import load_dataset
+from eyetest.reform.building import MISSING
 from tests.reform.conftest import Reformed, gold
-
-
-def reformed(name: str, annotations: Path, to: Path) -> Benchmark:
-    plan = Reforming(dataset=load_dataset(name), annotations=(annotations,), to=to / name)
-    done = reform(plan)
-    assert done.without_images == done.items
-    assert all(item.tags[MISSING] for item in done.benchmark)
-    return done.benchmark
 
 
 def loaded(path: Path) -> Any:
@@ -96,9 +86,9 @@ def test_funsd(shared: Path, reformed: Reformed) -> None:
     assert all(f'"{expected[item.id][0]}"' in item.question for item in items)
 
 
-def test_funsd_asks_what_reform_eval_asked(shared: Path, tmp_path: Path) -> None:
+def test_funsd_asks_what_reform_eval_asked(shared: Path, reformed: Reformed) -> None:
     outputs = shared / "oracles" / "reform" / "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json"
-    items = list(reformed("funsd", shared / "data/native/FUNSD" / "testing_data", tmp_path))
+    items = reformed("funsd", shared / "data/native/FUNSD" / "testing_data")
     ours = Counter(
         (item.id.split(":")[0], item.question.split('"', 1)[1].rsplit('"', 1)[0], item.references[0])
         for item in items
@@ -112,8 +102,9 @@ def test_funsd_asks_what_reform_eval_asked(shared: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["IC-15", "ic15-grounded"])
-def test_icdar(name: str, shared: Path, tmp_path: Path) -> None:
-    items = list(reformed(name, shared / "data/native/ICDAR15", tmp_path))
+def test_icdar(name: str, shared: Path, reformed: Reformed) -> None:
+    items = reformed(name, shared / "data/native/ICDAR15")
+    assert all(item.tags[MISSING] for item in items)
     expected = {}
     for path in (shared / "data/native/ICDAR15").glob("gt_img_*.txt"):
         for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
@@ -122,20 +113,16 @@ def test_icdar(name: str, shared: Path, tmp_path: Path) -> None:
     assert {item.id: item.references for item in items} == expected
 
 
-def lines_of_vsr(shared: Path) -> dict[str, dict[str, object]]:
-    return {
+def test_vsr(shared: Path, reformed: Reformed) -> None:
+    items = reformed("VSR", shared / "data/native/VSR")
+    lines = {
         f"{path.stem}:{number}": json.loads(line)
         for path in (shared / "data/native/VSR").glob("*.jsonl")
         for number, line in enumerate(path.read_text().splitlines(), 1)
     }
-
-
-def test_vsr(shared: Path, tmp_path: Path) -> None:
-    items = list(reformed("VSR", shared / "data/native/VSR", tmp_path))
-    lines = lines_of_vsr(shared)
     assert {item.id for item in items} == set(lines)
     for item in items:
-        assert str(lines[item.id]["caption"]) in item.question
-        assert item.choices[item.gold[0]].text == ("yes" if lines[item.id]["label"] == 1 else "no")
-    one = list(reformed("vsr", shared / "data/native/VSR" / "random_dev.jsonl", tmp_path))
+        assert lines[item.id]["caption"] in item.question
+        assert gold(item) == ("yes" if lines[item.id]["label"] == 1 else "no")
+    one = reformed("vsr", shared / "data/native/VSR" / "random_dev.jsonl")
     assert [item.id for item in one] == [str(number) for number in range(1, 301)]

@@ -13,15 +13,7 @@ from markdown_it import MarkdownIt
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Lineage, Manifest, Recipe, Turn, Verdict
-from eyetest.reports.dataset_card import (
-    Known,
-    Licence,
-    Statements,
-    card_of,
-    with_settings,
-    write_card,
-)
-from eyetest.reports.refinements import Records
+from eyetest.reports.dataset_card import Known, Licence, Statements, card_of, with_settings, write_card
 from eyetest.tabular.record_files import write_records
 from tests.conftest import png
 
@@ -68,10 +60,9 @@ def open_croissant(bench: Benchmark) -> Any:
     return import_module("mlcroissant").Dataset(jsonld=str(bench.path / "croissant.json"))
 
 
-def refined(folder: Path, verdicts: list[Verdict], recipe: dict[str, Any], **about: Any) -> Records:
+def refined(folder: Path, verdicts: list[Verdict], recipe: dict[str, Any], **about: Any) -> Path:
     """What a refinement leaves, as far as a card reads it."""
     folder.mkdir(exist_ok=True)
-    records = Records(folder / "refine.json", folder / "verdicts.parquet")
     told = {
         "eyetest": "0.0",
         "benchmark": {"name": "wild", "fingerprint": "f" * 64},
@@ -80,9 +71,9 @@ def refined(folder: Path, verdicts: list[Verdict], recipe: dict[str, Any], **abo
         "recorded": False,
         **about,
     }
-    records.about.write_bytes(msgspec.json.encode(told))
-    write_records(verdicts, Verdict, records.verdicts, overwrite=True)
-    return records
+    (folder / "refine.json").write_bytes(msgspec.json.encode(told))
+    write_records(verdicts, Verdict, folder / "verdicts.parquet", overwrite=True)
+    return folder
 
 
 RECIPE = {
@@ -271,7 +262,7 @@ def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
 def test_the_score_counts_what_is_on_record_and_nothing_else(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b")
 
-    def kept(records: Records | None = None, **said: Any) -> set[str]:
+    def kept(records: Path | None = None, **said: Any) -> set[str]:
         text, _ = written(bench, card_of(bench, msgspec.convert(said, Statements), records))
         found = set(re.findall(r"\| (.*) \| yes \|", text))
         assert f"{len(found)} of 8 good practices are on record" in text

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.stats.paired import every_pair, holm
 from eyetest.pages.item_links import items_at
 from eyetest.records import ModelEntry
 from eyetest.reports.leaderboard import TYPES, VIEWS, board_of, leaderboard, write_leaderboard_page
@@ -86,19 +85,6 @@ def test_equal_models_share_the_first_rank_of_the_mean() -> None:
             row["image_rank"] != 1 for row in rows(leaderboard(Material(results(answers))), "mean of 3").values()
         )
     assert wrong <= 18  # 10 expected at most; P(more than 18) < .01
-
-
-def test_ranks_by_hand() -> None:
-    draw = np.random.default_rng(4)
-    scores = (draw.random((90, 6)) < np.linspace(0.3, 0.9, 6)).astype(float)
-    answers = [{"item": str(i), "model": f"m{m}", "score": scores[i, m]} for i in range(90) for m in range(6)]
-    table = rows(leaderboard(Material(results(answers))), "bench")
-    pairs = every_pair(scores, np.arange(90), 0.95)
-    better = np.zeros(6, int)
-    for (first, second, pair), p in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
-        if p is not None and p < 0.05:
-            better[second if (pair.difference or 0) > 0 else first] += 1
-    assert [table[f"m{m}"]["image_rank"] for m in range(6)] == (1 + better).tolist()
 
 
 def large(models: int, benchmarks: int) -> tuple[Material, pl.DataFrame]:

@@ -12,11 +12,11 @@ from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Asked, Condition, Response, Score, columns, shown_order
-from eyetest.results.scores import benchmark_of, read_scores, score_run
+from eyetest.results.scores import benchmark_of, score_run
 from eyetest.running import Asking, Session
 from eyetest.runs import BENCHMARK, Run
 from eyetest.scoring import Scorer
-from tests.running.benches import hashes
+from tests.running.benches import hashes, read_scores
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 
@@ -46,7 +46,7 @@ def test_other_rules_have_their_own_table_and_responses_stay_byte_for_byte(run: 
     assert {name: after[name] for name in before} == before
     assert after.keys() - before.keys() == {"scores/eyetest.parquet", "scores/mmmu.parquet"}
     assert (ours, theirs) == tuple(run.path / "scores" / f"{name}.parquet" for name in ("eyetest", "mmmu"))
-    by_us, by_them = read_scores(run), read_scores(run, "mmmu")
+    by_us, by_them = read_scores(run.path), read_scores(run.path, "mmmu")
     assert tuple(by_us.columns) == columns(Score)
     assert by_us.get_column("choice").to_list()[:4] == ["B", "B", "C", None]
     assert by_them.get_column("choice").to_list()[:4] == ["A", None, "C", None]
@@ -71,7 +71,7 @@ def test_from_asking_to_scores_in_every_order_and_under_all_letters(
     Session(bench, parse_models(["knows=scripted:right=1", "errs=scripted:right=0"]), asking).run(tmp_path / "r")
     run = Run(tmp_path / "r")
     score_run(run, bench, Scorer())
-    found = read_scores(run)
+    found = read_scores(run.path)
     assert len(found) == 2 * 9 * 12
     assert set(found.get_column("reading")) == {"chosen"}
     letters = pl.col("item").replace_strict({f"q{n}": "ABCD"[n % 4] for n in range(12)})
@@ -90,11 +90,11 @@ def test_damaged_tables_are_one_line(run: Run, bench: Benchmark) -> None:
     for damage in (b"", b"PAR1", whole[: len(whole) // 2], b"\0" * len(whole)):
         place.write_bytes(damage)
         with pytest.raises(InputError, match="is damaged") as caught:
-            read_scores(run)
+            read_scores(run.path)
         assert "\n" not in str(caught.value)
     pl.DataFrame({"item": ["i"]}).write_parquet(place)
     with pytest.raises(InputError, match="is damaged"):
-        read_scores(run)
+        read_scores(run.path)
 
 
 @pytest.mark.parametrize("part", ["plan.parquet", "responses/000001*.parquet"])

@@ -7,12 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, Response, Turn
 from eyetest.runs import read_responses
+from eyetest.runs.folder import SCORES
+from eyetest.runs.stored import scan_table
 
 
 def image_file(number: int) -> bytes:
@@ -89,6 +92,10 @@ def hashes(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def read_scores(run: Path, rules: str = "eyetest") -> pl.DataFrame:
+    return scan_table(run / SCORES / f"{rules}.parquet").collect()
 
 
 def manifest(run: Path) -> dict[str, Any]:

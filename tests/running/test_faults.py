@@ -1,4 +1,4 @@
-"""A server that fails in every way: each call ends answered or failed with a reason, and nothing else."""
+"""A server that fails in every way: each call ends answered or failed with a reason. Budgets end a run cleanly."""
 
 import re
 from collections import Counter
@@ -242,3 +242,32 @@ def test_a_redirect_is_not_followed_with_the_key(tmp_path: Path, endpoint: Endpo
         assert elsewhere.sent.total() == 0
     assert "Traceback" not in done.stderr
     assert {row.outcome for row in stored(tmp_path / "r")} == {"failed"}
+
+
+@pytest.mark.parametrize("most", [1, 10, 37, 90])
+def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, most: int) -> None:
+    make_bench(tmp_path / "b", 120)
+    endpoint.latency = 0.005
+    done = nursery.run(*ask(endpoint), "--budget", f"calls={most}")
+    assert done.code == 0, done.stderr
+    assert f"the limit of {most} calls is reached; {120 - most} calls left" in done.stderr
+    assert endpoint.sent.total() == most
+    assert len(answers(tmp_path / "r")) == most
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert set(endpoint.sent.values()) == {1}
+    assert len(answers(tmp_path / "r")) == 120
+
+
+def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 100, image_count=0)
+    models = tmp_path / "models.yaml"
+    models.write_text(f"m:\n  spec: openai:m@{endpoint.url}\n  price: {{input: 1000, output: 2000}}\n")
+    command = ("run", "b", "--models", models, "--to", "r", "--max-tokens", 5, "--concurrency", 4)
+    each = (11 * 1000 + 3 * 2000) / 1e6
+    done = nursery.run(*command, "--budget", f"cost={50 * each}")
+    assert done.code == 0, done.stderr
+    assert "the limit of 0.85 in money is reached" in done.stderr
+    asked = endpoint.sent.total()
+    assert 50 <= asked < 50 + 4, "only calls in flight pass the limit"
+    assert len(answers(tmp_path / "r")) == asked
+    assert f"cost {asked * each:,.2f}" in done.stdout

@@ -1,7 +1,6 @@
 """The journal under those who read it, those who want to write it too, and a disk that is full."""
 
 import errno
-import json
 import os
 import re
 import threading
@@ -13,20 +12,17 @@ import pytest
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.models import parse_models
-from eyetest.records import Response, RunStep
+from eyetest.records import RunStep
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table, stored
 from eyetest.runs.journal import PartName, part_names, seal
 from tests.endpoint import Endpoint
 from tests.running.benches import answers, make_bench
 from tests.running.processes import Nursery, until
+from tests.runs.written import numbered
 
 _TEXT = b'{"request":"%s","outcome":"answered","text":"A"}' % (b"0" * 32)
 LINE = _TEXT[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(_TEXT)
-
-
-def response(number: int, text: str = "A") -> Response:
-    return Response(request=f"{number:032x}", outcome="answered", text=text)
 
 
 def empty_run(path: Path) -> Path:
@@ -57,7 +53,7 @@ def test_a_reader_in_a_loop_never_fails_and_never_sees_fewer_rows(tmp_path: Path
     reader.start()
     journal = Journal(run, rows_a_segment=3)
     for number in range(300):
-        journal.append(response(number))
+        journal.append(numbered(number))
         if number % 30 == 0:
             looks = len(counts)
             until(lambda looks=looks: problems or len(counts) > looks, "the reader")  # type: ignore[misc]
@@ -172,17 +168,6 @@ def test_a_disk_that_has_no_room_even_for_sealing(tmp_path: Path, monkeypatch: p
     assert len(list(read_responses(tmp_path / "r"))) == 40
 
 
-def test_a_write_that_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = empty_run(tmp_path / "r")
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))
-    journal = Journal(run)
-    for number in range(5):
-        journal.append(response(number, "a longer answer"))
-    assert [row.text for row in read_responses(run)] == ["a longer answer"] * 5
-    journal.close()
-
-
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 3)
     (tmp_path / "file").write_text("x")
@@ -198,12 +183,3 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, nursery: Nurser
         assert words in done.stderr
         assert "Traceback" not in done.stderr
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["thesis.tex"]
-
-
-def test_a_run_of_a_newer_version_is_refused(tmp_path: Path, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 3)
-    assert nursery.run("run", "b", "--model", "scripted:", "--to", "r").code == 0
-    manifest = json.loads((tmp_path / "r/run.json").read_text())
-    (tmp_path / "r/run.json").write_text(json.dumps(manifest | {"run_version": 99}))
-    for command in (("run", "b", "--model", "scripted:", "--to", "r"), ("show", "r")):
-        assert nursery.run(*command).code == 2, "what a later eyetest wrote may mean something else"

@@ -233,7 +233,7 @@ def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_g
 
     async def ask_all() -> None:
         async with Runner([model], responses.append, Limits(attempts=3, backoff=0.01)) as runner:
-            await execute(Plan(bench, [model], Asking()), runner)
+            await execute(plan := Plan(bench, [model], Asking()), runner, plan.estimate()[1])
 
     asyncio.run(ask_all())
     assert [response.outcome for response in responses] == ["answered"] * 12

@@ -1,13 +1,9 @@
-"""MathVista's eight text runs asked again, one model a run, with and without a stopping rule.
-
-What was answered is known, so the early verdicts can be held against those of everything, and what stopping saved
-against what somebody could have saved who knew all answers beforehand.
-"""
+"""MathVista's eight text runs asked again, with and without a stopping rule; the early verdicts are those of all."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -15,13 +11,15 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
-from eyetest.records import Condition, Item, Manifest, RunBenchmark, StoppingRule, Tally
+from eyetest.records import Condition, Item, Manifest, RunBenchmark, StoppingRule
 from eyetest.records.tables import Cut
-from eyetest.results.scores import read_scores, score_run
+from eyetest.results.scores import score_run
 from eyetest.running import Asking, Limits, Session
-from eyetest.runs import Run, read_responses
+from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
+from tests.running.benches import read_scores
+from tests.running.test_panels import Table, one_by_one, truth
 
 pytestmark = pytest.mark.journey
 
@@ -32,7 +30,6 @@ MODELS = (
     *("gpt-3.5-turbo zero-shot", "gpt-3.5-turbo 2-shot-cot", "gpt-3.5-turbo 2-shot-pot"),
     *("claude-2 zero-shot", "claude-2 2-shot-cot"),
 )
-LACKING = {("1", MODELS[0]), ("2", MODELS[1]), ("2", MODELS[2]), *(("3", model) for model in MODELS[:7])}
 Verdicts = dict[str, bool | None]
 
 
@@ -86,7 +83,7 @@ def tallies(bench: Benchmark, run: Path) -> dict[str, dict[str, bool]]:
     """By item and model: whether it hit, where that is known."""
     score_run(Run(run), bench, Scorer())
     found: dict[str, dict[str, bool]] = {item.id: {} for item in bench}
-    for item, model, score in read_scores(Run(run)).select("item", "model", "score").rows():
+    for item, model, score in read_scores(run).select("item", "model", "score").rows():
         if score is not None:
             found[item][model] = score >= 0.5
     return found
@@ -94,28 +91,11 @@ def tallies(bench: Benchmark, run: Path) -> dict[str, dict[str, bool]]:
 
 def verdicts(known: dict[str, dict[str, bool]]) -> Verdicts:
     """What the rule says from what is known; None where it could still go either way."""
-    return {
-        item: RULE.verdict([Tally(hits=hits[m], unknown=0) if m in hits else Tally(unknown=1) for m in MODELS])
-        for item, hits in known.items()
-    }
+    return {item: truth(RULE, table(hits, MODELS)) for item, hits in known.items()}
 
 
-def least(hits: dict[str, bool]) -> int:
-    """The fewest calls that settle an item: three that hit, or six that do not; all eight where neither is there."""
-    if sum(hits.values()) >= 3:
-        return 3
-    return 6 if sum(not hit for hit in hits.values()) >= 6 else 8
-
-
-def one_by_one(hits: dict[str, bool], models: tuple[str, ...]) -> int:
-    """Calls of somebody who asks one model after the other and stops at the third hit or the sixth miss."""
-    heard: list[bool] = []
-    for number, model in enumerate(models):
-        if heard.count(True) >= 3 or heard.count(False) >= 6:
-            return number
-        if model in hits:
-            heard.append(hits[model])
-    return len(models)
+def table(hits: dict[str, bool], models: tuple[str, ...]) -> Table:
+    return [[hits.get(model)] for model in models]
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +103,9 @@ def full(bench: Benchmark, recorded: Path, tmp_path_factory: pytest.TempPathFact
     to = tmp_path_factory.mktemp("full") / "run"
     progress = session(bench, recorded, MODELS).run(to)
     assert (progress.to_ask, progress.saved) == (8_000, 0)
-    return tallies(bench, to)
-
-
-def test_the_full_run_is_the_published_screen(full: dict[str, dict[str, bool]]) -> None:
-    """365 of 1,000 fall, 635 are kept, as with the flags themselves; no verdict hangs on the two missing ones."""
-    assert sum(map(len, full.values())) == 7_998
-    found = list(verdicts(full).values())
-    assert (found.count(False), found.count(True), found.count(None)) == (365, 635, 0)
+    full = tallies(bench, to)
+    assert Counter(verdicts(full).values()) == {False: 365, True: 635}, "as by the published flags"
+    return full
 
 
 ORDERS = {"as listed": MODELS} | {f"seed {n}": tuple(random.Random(n).sample(MODELS, 8)) for n in (1, 2)}
@@ -143,23 +118,14 @@ def test_stopping_early_ends_in_the_same_verdicts(
     recorded: Path,
     full: dict[str, dict[str, bool]],
     models: tuple[str, ...],
-    record_property: Any,
 ) -> None:
     progress = session(bench, recorded, models, RULE).run(tmp_path / "run")
     early = tallies(bench, tmp_path / "run")
     assert all(early[item].items() <= full[item].items() for item in full)
     assert verdicts(early) == verdicts(full)
-    asked = progress.done
-    fewest = sum(map(least, full.values()))
-    saved, ceiling = 1 - asked / 8_000, 1 - fewest / 8_000
-    record_property("saved", saved)
-    record_property("ceiling", ceiling)
-    print(f"{asked:,} of 8,000 calls, saved {saved:.1%}; an oracle makes {fewest:,} and saves {ceiling:.1%}")
-    assert asked == sum(one_by_one(hits, models) for hits in full.values())
-    assert progress.saved == 8_000 - asked
-    assert fewest <= asked
-    failed = sum(response.outcome == "failed" for response in read_responses(tmp_path / "run"))
-    assert sum(map(len, early.values())) == asked - failed
+    assert progress.done == sum(len(one_by_one(RULE, table(hits, models))) for hits in full.values())
+    assert progress.saved == 8_000 - progress.done
+    assert sum(map(len, early.values())) == progress.done - progress.outcomes["failed"]
 
 
 def test_a_replay_gives_each_item_its_own_answer(tmp_path: Path, source: Benchmark, recorded: Path) -> None:
@@ -170,9 +136,7 @@ def test_a_replay_gives_each_item_its_own_answer(tmp_path: Path, source: Benchma
     flags = []
     for run in (recorded, tmp_path / "run"):
         score_run(Run(run), source, Scorer())
-        mine = read_scores(Run(run)).filter(pl.col("model") == name).sort("item")
+        mine = read_scores(run).filter(pl.col("model") == name).sort("item")
         flags.append(mine.select("item", "score").rows())
     assert len(flags[0]) == len(flags[1]) == 1_000
-    wrong = [item for (item, flag), (_, replayed) in zip(*flags, strict=True) if flag != replayed]
-    print(f"{len(wrong)} of 1,000 items are replayed with the flag of another")
-    assert not wrong
+    assert flags[0] == flags[1], "each item is replayed with its own flag"

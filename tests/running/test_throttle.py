@@ -1,8 +1,10 @@
-"""How many calls are in flight, on a clock that the test turns."""
+"""How many calls are in flight, on a clock that the test turns; and work is waited for with a loop and without."""
 
 import asyncio
 import heapq
+import os
 import random
+import signal
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -12,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.models import CallError
-from eyetest.running.endpoint import Throttle
-from eyetest.running.limits import Limits
+from eyetest.running.limits import INTERRUPTED, Limits, Progress, stopping_on_ctrl_c, wait_for
+from eyetest.running.runner import Throttle
 
 
 class Clockwork(asyncio.SelectorEventLoop):
@@ -178,3 +180,53 @@ def test_waits_double_and_are_at_least_what_the_server_asked_for() -> None:
     asked = CallError("rate-limit", "x", passing=True, wait=7.0)
     assert all(limits.wait_before(1, asked, chance) >= 7.0 for _ in range(50))
     assert len({limits.wait_before(3, asked, chance) for _ in range(20)}) == 20, "nobody comes back in step"
+
+
+def outside(work: Coroutine[Any, Any, None]) -> None:
+    wait_for(work)
+
+
+def inside(work: Coroutine[Any, Any, None]) -> None:
+    async def cell() -> None:
+        wait_for(work)
+
+    asyncio.run(cell())
+
+
+both = pytest.mark.parametrize("wait", [outside, inside])
+
+
+@both
+def test_it_waits_to_the_end(wait: Callable[..., None]) -> None:
+    done: list[int] = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        done.append(1)
+
+    wait(work())
+    assert done == [1]
+
+
+@both
+def test_an_error_arrives_as_it_is(wait: Callable[..., None]) -> None:
+    async def work() -> None:
+        raise LookupError("lost")
+
+    with pytest.raises(LookupError, match="lost"):
+        wait(work())
+
+
+def test_ctrl_c_stops_work_in_a_thread() -> None:
+    progress, reasons = Progress(), list[str]()
+
+    async def work() -> None:
+        with stopping_on_ctrl_c(reasons.append, progress):
+            while not reasons:
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.05)
+
+    before = signal.getsignal(signal.SIGINT)
+    inside(work())
+    assert progress.stopped == INTERRUPTED
+    assert signal.getsignal(signal.SIGINT) is before

@@ -168,7 +168,7 @@ def test_a_table_with_other_columns_is_not_replayed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='"txet" is no column of an answers table; did you mean "text"'):
         list(open_answers(path))
     path = jsonl(tmp_path / "b.jsonl", {"item": "1", "model": "m", "text": "A"}, {"item": "1", "modality": "x"})
-    with pytest.raises(InputError, match=r"b\.jsonl row 2: modality: found 'x'"):
+    with pytest.raises(InputError, match=r"b\.jsonl line 2: modality: found 'x'"):
         list(open_answers(path))
 
 

@@ -111,7 +111,7 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
 def test_lmms_eval_likelihoods_are_no_texts(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[[[-1.5, False]], [[-0.2, True]]], acc=1.0))
     options = ("--to", tmp_path / "run", "--model", "m")
-    assert "row 1: resps: found likelihoods" in eyetest("import", path, *options).refused()
+    assert "line 1: resps: found likelihoods" in eyetest("import", path, *options).refused()
     eyetest("import", path, *options, "--map", "given=acc").fine()
     (answer,) = answers(tmp_path / "run")
     assert (answer.text, answer.given, answer.method) == (None, 1.0, "likelihood")
@@ -137,7 +137,7 @@ def test_lmms_eval_positions_outside_the_benchmark(tmp_path: Path, eyetest: Eyet
     """A negative position must not count from the end."""
     path = jsonl(tmp_path / "s.jsonl", lmms(0, filtered_resps=["a"]), lmms(position, filtered_resps=["c"]))
     done = eyetest("import", path, "--to", tmp_path / "r", "--model", "m", "--bench", bench(tmp_path))
-    assert "s.jsonl row 2: doc_id" in done.refused()
+    assert "s.jsonl line 2: doc_id" in done.refused()
     assert not (tmp_path / "r").exists()
 
 
@@ -173,3 +173,18 @@ def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
         ("1", "B", None),
         ("2", "C", 1.0),
     ]
+
+
+def test_a_folder_comes_in_file_by_file_and_its_names_say_who_answered(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Those before a file with a mistake stay, and may come again."""
+    outputs, row = tmp_path / "outputs", {"item": "1", "text": "A"}
+    outputs.mkdir()
+    jsonl(outputs / "gpt-4.1.jsonl", row)
+    mine = jsonl(outputs / "mine.jsonl", row | {"modality": "seen"})
+    (outputs / "notes.txt").write_text("no answers")
+    said = eyetest("import", outputs, "--to", tmp_path / "run").refused()
+    assert "mine.jsonl line 1" in said
+    assert "1 of 2 files" in said
+    jsonl(mine, row | {"model": "the file knows"})
+    assert "2 answers of 2 models" in eyetest("import", outputs, "--to", tmp_path / "run").fine()
+    assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt-4.1", "the file knows"}

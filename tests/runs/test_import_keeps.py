@@ -46,7 +46,7 @@ def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path, eye
     before = content(run)
     changed = jsonl(tmp_path / "c.jsonl", FIRST[0], FIRST[1], *({**row, "text": "new"} for row in FIRST[2:4]))
     line = eyetest("import", changed, "--to", run).refused()
-    assert "c.jsonl row 3:" in line
+    assert "c.jsonl line 3:" in line
     assert "holds another answer to this already (2 such rows); add --overwrite" in line
     assert content(run) == before
     told = eyetest("import", changed, "--to", run, "--overwrite").fine()
@@ -82,7 +82,7 @@ def test_what_a_run_asked_itself_is_compared_by_its_key(tmp_path: Path, eyetest:
     assert "2 of them were there already" in eyetest("import", mine, "--to", tmp_path / "run").fine()
     assert content(tmp_path / "run") == before
     rest = jsonl(tmp_path / "r.jsonl", *({"item": n, "model": "cat", "text": "theirs"} for n in (3, 1)))
-    assert "r.jsonl row 2: " in eyetest("import", rest, "--to", tmp_path / "run").refused()
+    assert "r.jsonl line 2: " in eyetest("import", rest, "--to", tmp_path / "run").refused()
     eyetest("import", rest, "--to", tmp_path / "run", "--overwrite").fine()
     assert texts(tmp_path / "run") == {"0": "mine", "2": "mine", "3": "theirs", "1": "theirs"}
 
@@ -97,7 +97,10 @@ def test_a_late_mistake_costs_a_run_nothing(tmp_path: Path, run: Path, eyetest: 
     bad = jsonl(tmp_path / "bad.jsonl", *rows, rows[7])
     before = content(run)
     line = eyetest("import", bad, "--to", run, "--overwrite").refused()
-    assert "bad.jsonl row 45001: item '7' was answered by 'cat' under the same condition in row 8 already" in line
+    assert (
+        "bad.jsonl line 45001: item '7' was answered by 'cat' under the same condition in bad.jsonl line 8 already"
+        in line
+    )
     assert content(run) == before
     assert [answer.text for answer in answers(run)] == [row["text"] for row in FIRST]
 

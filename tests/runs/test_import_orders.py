@@ -7,8 +7,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import REVERSED, Choice, Item, Manifest, order_shown
-from eyetest.results.scores import read_scores
-from eyetest.runs import Run
+from tests.running.benches import read_scores
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, jsonl
 from tests.support.command import measured
@@ -31,7 +30,7 @@ def bench(tmp_path: Path) -> Path:
 
 
 def choices(run: Path, item: str) -> list[str]:
-    return read_scores(Run(run)).filter(item=item).get_column("choice").to_list()
+    return read_scores(run).filter(item=item).get_column("choice").to_list()
 
 
 def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
@@ -53,7 +52,7 @@ def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest
 def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", *({"order": row["pass"], **row} for row in PASSES))
     refused = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench).refused()
-    assert "row 2: order: found 1 (int), expected original, reversed" in refused
+    assert "line 2: order: found 1 (int), expected original, reversed" in refused
     assert not (tmp_path / "run").exists()
     assert (
         "order: found '1', expected"

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks import BenchmarkWriter
-from eyetest.records import Choice, Item, Manifest
+from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 from tests.support.command import measured
@@ -14,11 +13,7 @@ from tests.support.command import measured
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Path:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for n in range(12):
-            choices = tuple(Choice(text=word, correct=word == "dog") for word in ("cat", "dog", "bird"))
-            writer.add(Item(id=f"q{n}", question="Which?", choices=choices))
-    return tmp_path / "b"
+    return make_bench(tmp_path / "b", golds=(1,)).path
 
 
 def rows_of(*texts: str | None, **more: Any) -> list[dict[str, Any]]:
@@ -70,5 +65,5 @@ def test_answers_that_would_be_one_are_refused(tmp_path: Path, eyetest: Eyetest)
     rows = [("q1", "m", "1", "17", "A"), ("q2", "m", "1", "18", "A"), ("q1", "m", "2", "17", "B")]
     refused = eyetest("import", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run").refused()
     assert "map the column that tells them apart with --map" in refused
-    assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
+    assert "row 3: item 'q1' was answered by 'm' under the same condition in a.csv row 1 already" in refused
     assert not (tmp_path / "run").exists()

@@ -15,12 +15,9 @@ from eyetest.records import Response
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs.journal import JournalError, PartName, part_names, read_segment, seal, sealed, segment
 from eyetest.runs.stored import stored_errors, stored_health
+from tests.runs.written import numbered
 
 SPARE = Response(request="cd" * 16, outcome="answered", text=None)
-
-
-def numbered(number: int, text: str = "A") -> Response:
-    return Response(request=f"{number:032x}", outcome="answered", text=text)
 
 
 def lines(*responses: Response) -> bytes:
@@ -86,7 +83,9 @@ def test_sealing_changes_nothing(tmp_path_factory: pytest.TempPathFactory, found
     assert list(read_responses(folder)) == found
 
 
-def test_full_segments_are_sealed_while_writing_goes_on(tmp_path: Path) -> None:
+def test_full_segments_are_sealed_while_writing_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))  # a line in pieces
     journal = Journal(tmp_path, rows_a_segment=3)
     for number in range(10):
         journal.append(numbered(number))

@@ -1,15 +1,18 @@
-"""The run folder: one writer, any number of readers, and damage that is said in one line."""
+"""The run folder: one writer, any number of readers, a plan of which rows are replaced, damage in one line."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.records import Asked, ModelEntry, Planned, Response, RunBenchmark, RunStep, columns
 from eyetest.runs import Run, RunWriter
+from eyetest.runs.stored import PLAN, plan_table, planning
+from eyetest.store import write_json
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 from tests.runs.written import jsonl
@@ -74,6 +77,14 @@ def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: st
     assert (folder / "run.json").read_bytes() == DAMAGE[kind]
 
 
+def test_a_run_of_a_newer_version_is_refused(folder: Path) -> None:
+    """What a later eyetest wrote may mean something else."""
+    write_json(folder / "run.json", msgspec.structs.replace(Run(folder).manifest, run_version=99))
+    for kind in (Run, RunWriter):
+        with pytest.raises(InputError, match="was written by a newer eyetest"):
+            kind(folder)
+
+
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
     with RunWriter(folder):
         with (
@@ -103,3 +114,76 @@ def test_a_killed_writer_holds_no_lock_and_loses_no_line(folder: Path) -> None:
         pass
     assert list((folder / "journal").iterdir()) == []
     assert sorted(Run(folder).responses().column("text").to_pylist()) == ["B", "C"]
+
+
+def write(folder: Path, *rows: tuple[Asked, str]) -> None:
+    with planning(folder) as plan:
+        for asked, request in rows:
+            plan.add(asked, request)
+
+
+def asked(item: str, **values: object) -> Asked:
+    return Asked(item=item, model="m", **values)  # type: ignore[arg-type]
+
+
+def planned(folder: Path) -> list[Planned]:
+    return [Planned(**row) for row in plan_table(folder).to_pylist()]
+
+
+def requests(folder: Path) -> dict[tuple[str, str, int], str]:
+    return {(row.item, row.modality, row.sample): row.request for row in planned(folder)}
+
+
+def fail(folder: Path) -> None:
+    with planning(folder) as plan:
+        plan.add(asked("2"), "bb")
+        raise KeyError
+
+
+def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
+    first = Asked(
+        item="1\n\u2028é𝜋",
+        model="m",
+        modality="caption",
+        ask="cot",
+        shots="two",
+        template=3,
+        order=2**62,
+        letters="digit",
+    )
+    second = Asked(item="1", model="", method="likelihood", sample=9)
+    write(tmp_path, (first, "aa"), (second, "bb"))
+    rows = planned(tmp_path)
+    names = columns(Asked)
+    assert [[getattr(row, name) for name in names] for row in rows] == [
+        [getattr(row, name) for name in names] for row in (first, second)
+    ]
+    assert [row.request for row in rows] == ["aa", "bb"]
+
+
+def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:
+    rows = [
+        (asked("1"), "aa"),
+        (asked("1", modality="no-image"), "bb"),
+        (asked("1", sample=1), "cc"),
+        (asked("2"), "dd"),
+    ]
+    write(tmp_path, *rows)
+    write(tmp_path, (asked("1", modality="no-image"), "new"), (asked("3"), "ee"))
+    assert requests(tmp_path) == {
+        ("1", "image", 0): "aa",
+        ("1", "no-image", 0): "new",
+        ("1", "image", 1): "cc",
+        ("2", "image", 0): "dd",
+        ("3", "image", 0): "ee",
+    }
+    assert len(plan_table(tmp_path)) == 5
+
+
+def test_a_failed_writer_leaves_the_old_plan(tmp_path: Path) -> None:
+    write(tmp_path, (asked("1"), "aa"))
+    before = (tmp_path / PLAN).read_bytes()
+    with pytest.raises(KeyError):
+        fail(tmp_path)
+    assert (tmp_path / PLAN).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [PLAN]

@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from eyetest.records import Response, RunStep
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import RunStep
 from eyetest.runs import Journal, Run, RunWriter, read_responses
-from eyetest.runs.journal import PartName, part_names, segment
+from eyetest.runs.journal import PartName, part_names, refuse_lost, sealed, segment
+from tests.runs.written import numbered
 
 WRITER = """
 import sys
@@ -21,10 +25,6 @@ for number in range(int(sys.argv[3])):
     print(number, flush=True)
 journal.close()
 """
-
-
-def said(number: int, text: str = "A") -> Response:
-    return Response(request=f"{number:032x}", outcome="answered", text=text)
 
 
 def start(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]":
@@ -45,11 +45,11 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
 
 def test_one_of_two_is_killed_and_the_other_goes_on(tmp_path: Path) -> None:
     living = Journal(tmp_path, "bbbb")
-    living.append(said(1))
+    living.append(numbered(1))
     dying = start(tmp_path, "aaaa", 10**6)
     assert dying.stdout is not None
     told = [dying.stdout.readline() for _ in range(40)]
-    living.append(said(2))
+    living.append(numbered(2))
     dying.send_signal(signal.SIGKILL)
     dying.wait()
     told += dying.stdout.readlines()
@@ -60,14 +60,14 @@ def test_one_of_two_is_killed_and_the_other_goes_on(tmp_path: Path) -> None:
     Journal(tmp_path, "cccc").close()
     open_parts = [part.writer for part in part_names(tmp_path) if segment(tmp_path, part).exists()]
     assert open_parts == ["bbbb"], "what the dead left is sealed, what the living write is not touched"
-    living.append(said(3))
+    living.append(numbered(3))
     living.close()
     assert [response.text for response in read_responses(tmp_path)].count("A") == 3
 
 
 def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_path: Path) -> None:
     living = Journal(tmp_path, "aaaa")
-    living.append(said(1))
+    living.append(numbered(1))
     path = segment(tmp_path, PartName(1, "aaaa"))
     line = path.read_bytes()
     path.write_bytes(b"")
@@ -80,14 +80,38 @@ def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_
 
 def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) -> None:
     old = Journal(tmp_path / "r")
-    old.append(said(1))
+    old.append(numbered(1))
     old.close()
     with RunWriter(tmp_path / "r") as run:
         run.record(RunStep(what="ask"), {})
-        run.journal.append(said(2))
+        run.journal.append(numbered(2))
     first, second = part_names(tmp_path / "r")
     assert first == PartName(1)
     assert second.number == 2
     assert len(second.writer) == 8
-    assert PartName.parse(second.key) == PartName.parse(second.stem) == second
-    assert Run(tmp_path / "r").manifest.parts == {"1": 1, second.key: 1}
+    assert PartName.parse(second.stem) == second
+    assert Run(tmp_path / "r").manifest.parts == {"000001": 1, second.stem: 1}
+
+
+def test_a_part_that_went_missing_after_the_last_recorded_end_is_noticed(tmp_path: Path) -> None:
+    with RunWriter(tmp_path) as run:
+        run.record(RunStep(what="ask"), {})
+        run.journal.append(numbered(1))
+    killed = Journal(tmp_path, "aaaa", rows_a_segment=1)
+    for number in (2, 3, 4):
+        killed.append(numbered(number))
+    killed.close()
+    recorded = Run(tmp_path).manifest.parts
+    refuse_lost(tmp_path, recorded)
+    sealed(tmp_path, PartName(3, "aaaa")).unlink()
+    with pytest.raises(InputError, match=r"has lost responses/000003-\*\.parquet, and what was answered there"):
+        refuse_lost(tmp_path, recorded)
+    with RunWriter(tmp_path) as run:  # which asks again what is missing
+        run.journal.append(numbered(3))
+    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)
+    segment(tmp_path, PartName(6, "bbbb")).touch()  # killed before its first line
+    later = Journal(tmp_path, "cccc")
+    later._sealer.submit(int).result()
+    later.append(numbered(5))
+    later.close()
+    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import openpyxl
 
-from eyetest.records import Answer
+from eyetest.records import Answer, Response
 from eyetest.runs import read_answers
 from tests.support.command import call
 
@@ -37,6 +37,10 @@ def xlsx(path: Path, header: Sequence[str | None], *rows: Sequence[Any]) -> Path
         book.active.append(list(row))
     book.save(path)
     return path
+
+
+def numbered(number: int, text: str = "A") -> Response:
+    return Response(request=f"{number:032x}", outcome="answered", text=text)
 
 
 def answers(folder: Path) -> list[Answer]:

@@ -71,6 +71,15 @@ def make_run(
     return Run(path)
 
 
+def make_answers(path: Path, replies: Iterable[tuple[Asked, str | None]], benchmark: Benchmark | None = None) -> Run:
+    """A run in which these were the replies, each to a request of its own; None where the call failed."""
+    rows = [(row, request(number), text) for number, (row, text) in enumerate(replies)]
+    given = [
+        Response(request=id_, outcome="failed" if text is None else "answered", text=text) for _, id_, text in rows
+    ]
+    return make_run(path, [row[:2] for row in rows], given, benchmark)
+
+
 def animals(id_: str = "i", *gold: int, question: str = "Which one?", **more: Any) -> Item:
     texts = ("cat", "dog", "bird", "fish")
     choices = tuple(Choice(text, n in gold) for n, text in enumerate(texts))

@@ -17,7 +17,7 @@ from eyetest.store.urls import RemoteStore, cache_root, known_path, local_path, 
 from eyetest.studio.decisions import ReviewPlan
 from eyetest.studio.project import ReviewProject
 from tests.running.benches import make_bench
-from tests.runs.test_writers import said
+from tests.runs.written import numbered
 
 
 def objects(url: str) -> dict[str, bytes]:
@@ -190,13 +190,13 @@ def test_an_open_part_stays_here_and_is_uploaded_when_it_is_sealed(memory: str) 
     place = local_path(f"{memory}/run")
     with RunWriter(place) as run:
         run.record(RunStep(what="ask"), {})
-        run.journal.append(said(1))
+        run.journal.append(numbered(1))
         local_path(f"{memory}/run")
         assert len(list(read_responses(place))) == 1
         assert not [name for name in objects(f"{memory}/run") if name.startswith(("journal/", "responses/"))]
     wipe_mirrors()
     local_path(f"{memory}/run")
-    assert {response.request for response in read_responses(place)} == {said(1).request}
+    assert {response.request for response in read_responses(place)} == {numbered(1).request}
 
 
 def test_what_needs_a_disk_is_refused(memory: str) -> None:

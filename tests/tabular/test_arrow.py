@@ -49,10 +49,10 @@ READ = """
 import sys
 from pathlib import Path
 from eyetest.errors import InputError
-from eyetest.tabular.files import read_rows
+from eyetest.tabular.files import known_table
 from tests.mutations import peak_memory
 try:
-    for _ in read_rows(Path(sys.argv[1])):
+    for _ in known_table(Path(sys.argv[1])):
         pass
 except InputError as error:
     print(error)

@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.tabular import files as excel
-from eyetest.tabular.files import read_rows
+from eyetest.tabular.files import known_table
 from tests.mutations import mutations, peak_memory, refusals
 from tests.runs.written import xlsx
 
@@ -55,7 +55,7 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> No
     path = changed(tmp_path / "a.xlsx", part, change)
     assert path.stat().st_size < 500_000
     with pytest.raises(InputError) as caught:
-        list(read_rows(path))
+        list(known_table(path))
     assert message in str(caught.value)
 
 
@@ -67,7 +67,7 @@ def test_a_size_that_is_a_lie(tmp_path: Path) -> None:
         size = next(part.file_size for part in archive.infolist() if part.filename.endswith("sheet1.xml"))
     path.write_bytes(data.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little")))
     with pytest.raises(InputError, match="is no Excel file"):
-        list(read_rows(path))
+        list(known_table(path))
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_mutations(tmp_path: Path, part: str | None) -> None:
             changed(tmp_path / "b.xlsx", part, lambda _, data=data: data).read_bytes()  # type: ignore[misc]
             for data in mutations(inner, number)
         )
-    lines = refusals(lambda file: list(read_rows(file)), path, copies)
+    lines = refusals(lambda file: list(known_table(file)), path, copies)
     assert len(lines) > number // 10
     assert all(str(path) in line for line in lines)
     assert peak_memory() < 2 * 2**30

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from eyetest.curate.repair import Repair
 from eyetest.errors import InputError
 from eyetest.measures.printed import csv_text
-from eyetest.recipes.refining import FunnelRow
+from eyetest.recipes.refining import FUNNEL_COLUMNS
 from eyetest.records import Verdict
 from eyetest.tabular import table
-from eyetest.tabular.files import open_table, read_rows
+from eyetest.tabular.files import known_table, open_table
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.table import MAX_COLUMNS, SeparatedTable, inert, restored
 from tests.mutations import mutations, peak_memory, refusals
@@ -106,7 +106,7 @@ def test_quotes_rows_cells_and_lines_that_are_wrong_are_named(path: Path, monkey
 
 def test_mutations(tmp_path: Path) -> None:
     sound, before = written(ROWS * 20, ",").encode(), peak_memory()
-    assert refusals(lambda file: list(read_rows(file)), tmp_path / "a.csv", mutations(sound, 300))
+    assert refusals(lambda file: list(known_table(file)), tmp_path / "a.csv", mutations(sound, 300))
     assert peak_memory() - before < 2**30
 
 
@@ -130,7 +130,7 @@ def test_every_text_comes_back(text: str) -> None:
 
 def test_a_sheet_of_another_program_keeps_its_apostrophes(path: Path) -> None:
     path.write_text("item,text\n1,'-5' is right\n")
-    assert [row for _, row in read_rows(path)] == [{"item": "1", "text": "'-5' is right"}]
+    assert [row.values for row in known_table(path)] == [{"item": "1", "text": "'-5' is right"}]
 
 
 def test_tables_of_results_hold_no_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_tables_of_results_hold_no_formula_and_numbers_stay_numbers(tmp_path: Pa
     verdict = Verdict(item="=1", stage="+s", verdict="drop", reason="-r", evidence="@e", n=1)
     write_records([verdict], Verdict, tmp_path / "v.csv", overwrite=False)
     write_records([Repair(item="=1", change="+k", detail="@2")], Repair, tmp_path / "r.csv", overwrite=False)
-    (tmp_path / "f.csv").write_text(table.sheet_text(FunnelRow._fields, [FunnelRow("=s", 3, 1, 1, 1, 0)]))
+    (tmp_path / "f.csv").write_text(table.sheet_text(FUNNEL_COLUMNS, [("=s", 3, 1, 1, 1, 0)]))
     for name in ("v.csv", "r.csv", "f.csv"):
         (_, row) = csv.reader((tmp_path / name).read_text().splitlines())
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]

@@ -261,7 +261,8 @@ class Benchmark:
         about = path.stat()
         identity = about.st_ino, about.st_size, about.st_mtime_ns
         if identity != self._checked:
-            found = pq.read_metadata(sound_file(path, self.path, SCHEMA))
+            repair = "restore the file as eyetest wrote it, or import the benchmark again"
+            found = pq.read_metadata(sound_file(path, self.path, SCHEMA, repair))
             fingerprint = (found.metadata or {}).get(_FINGERPRINT, b"").decode("ascii", "replace")
             if (found.num_rows, fingerprint) != (len(self), self.manifest.fingerprint):
                 raise InputError(f"{self.path / ITEMS} holds other items than {MANIFEST} describes")

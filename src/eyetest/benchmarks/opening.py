@@ -214,11 +214,11 @@ def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list
     added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
-        for row in rows:
+        for number, row in enumerate(rows):
             if added == how.read.limit:
                 break
             try:
-                item = rows.item(row)
+                item = rows.item(row, number)
                 writer.add(how.tags.tagged(item) if how.tags else item, row.where)
                 added += 1
             except ItemError as error:

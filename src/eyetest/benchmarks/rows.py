@@ -203,7 +203,7 @@ def plan(rows: Table, options: ReadOptions) -> ItemLayout:
     offers = []
     for row in sample:
         with suppress(ItemError):  # it is raised again when the row is read
-            offered = _offer(layout, Row(0, "", row))
+            offered = _offer(layout, Row("", row))
             offers += [(row.get(answer), offered)] if offered.texts else []
     return msgspec.structs.replace(layout, gold_style=option_texts.choose_style(offers, rows.path.name))
 
@@ -241,9 +241,9 @@ class ItemReader:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    def item(self, row: Row) -> Item:
-        """The row as an item; an error names the row. An empty cell of a sheet is missing."""
-        if isinstance(self.rows, Grid):
+    def item(self, row: Row, number: int) -> Item:
+        """The row as an item, whose id may be its number from 0; an error names the row."""
+        if isinstance(self.rows, Grid):  # an empty cell of a sheet is missing
             row = row._replace(values={name: cell for name, cell in row.values.items() if cell != ""})
         for column, value in row.values.items():
             for text in value if isinstance(value, list) else (value,):
@@ -254,7 +254,7 @@ class ItemReader:
         texts = {name: _text_of(row, layout.column(name)) for name in ("hint", "description", "group")}
         tags = _tags(layout, row, others.tags) | ({} if images else _absent_images(layout, row))
         return Item(
-            id=_text_of(row, layout.column("id")) if layout.column("id") else str(row.number),
+            id=_text_of(row, layout.column("id")) if layout.column("id") else str(number),
             question=offered.question,
             images=images,
             choices=self._choices(row, offered, others.provenance),

@@ -34,42 +34,27 @@ class Command(NamedTuple):
 PLUGINS = "From installed plug-ins"
 _GLOBAL = Group("Options of every command", sort_key=9)
 _LISTED = {
-    "Begin": {"doctor": "doctor:doctor"},
-    "Look at a benchmark": {
-        "audit": "audit:audit",
-        "show": "show:show",
-        "open": "open:browse",
-        "similar": "similar:similar",
-    },
-    "Ask models": {"run": "run:run", "merge": "merge:merge"},
-    "Evaluate answers": {
-        "score": "score:score",
-        "measure": "measure:measure",
-        "compare": "compare:compare",
-        "leaderboard": "leaderboard:leaderboard",
-        "report": "report:report",
-        "certify": "certify:certify",
-        "reconcile": "reconcile:reconcile",
-    },
-    "Improve a benchmark": {
-        "refine": "refine:refine",
-        "review": "review:review",
-        "review invite": "review:invite",
-        "review revise": "review:revise",
-        "review export": "review:export_review",
-        "review import": "review:import_review",
-        "reform": "reform:reform",
-        "harden options": "harden:harden_options",
-        "harden screenshot": "harden:harden_screenshot",
-        "subset": "subset:subset",
-        "pool": "pool:pool",
-    },
-    "Exchange files": {"import": "exchange:import_file", "export": "exchange:export_file"},
+    "Begin": ("doctor",),
+    "Look at a benchmark": ("audit", "show", "open", "similar"),
+    "Ask models": ("run", "merge"),
+    "Evaluate answers": ("score", "measure", "compare", "leaderboard", "report", "certify", "reconcile"),
+    "Improve a benchmark": (
+        *("refine", "review", "review invite", "review revise", "review export", "review import"),
+        *("reform", "harden options", "harden screenshot", "subset", "pool"),
+    ),
+    "Exchange files": ("import", "export"),
 }
+_TARGETS = {
+    **{"open": "open:browse", "import": "exchange:import_file", "export": "exchange:export_file"},
+    **{"review export": "review:export_review", "review import": "review:import_review"},
+    **{"review invite": "review:invite", "review revise": "review:revise"},
+    **{"harden options": "harden:harden_options", "harden screenshot": "harden:harden_screenshot"},
+}
+"""Commands whose function or module has another name."""
 COMMANDS = {
-    name: Command(group, f"eyetest.commands.{target}")
-    for group, targets in _LISTED.items()
-    for name, target in targets.items()
+    name: Command(group, f"eyetest.commands.{_TARGETS.get(name, f'{name}:{name}')}")
+    for group, names in _LISTED.items()
+    for name in names
 }
 """Commands of this distribution by name; a name of two words belongs to a group below."""
 GROUPS = {
@@ -197,19 +182,6 @@ def _plain_words(words: Sequence[str]) -> list[str]:
     """The words that are no global options and no values of such options."""
     values = {index + 1 for index, word in enumerate(words) if word in _WITH_VALUE}
     return [word for index, word in enumerate(words) if index not in values and not word.startswith("-")]
-
-
-def options_of(name: str) -> dict[str, str]:
-    """The options of a command and what they do; those of every command under the empty name."""
-    app = application(name.split())
-    if not name:
-        _global_options(app, shown=True)
-    own = app.meta if not name else app
-    for word in name.split():
-        own = own[word]
-    arguments = own.assemble_argument_collection(parse_docstring=True)
-    named = [argument for argument in arguments if argument.show and argument.name.startswith("-")]
-    return {argument.name: str(argument.parameter.help or "") for argument in named}
 
 
 def examples(function: Callable[..., Any]) -> list[str]:

@@ -20,19 +20,13 @@ from eyetest.prompts.sets import Prompts
 from eyetest.records import Item, ModelEntry, Prompt
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
-from eyetest.running import Asking, Estimate, Limits, Progress, Session
+from eyetest.running import Estimate, Limits, Progress, Session
 from eyetest.running.execution import Race
 from eyetest.running.limits import INTERRUPTED, line, refuse_unpriced
 from eyetest.running.session import Questions
 from eyetest.runs import Run
 from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
-from eyetest.scoring import is_hit, looks_refused
-
-
-def prepare(bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking) -> Session:
-    """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
-    refuse_unpriced(asking.limits, entries)
-    return Session(bench, dict(entries), asking, hit=is_hit)
+from eyetest.scoring import looks_refused
 
 
 def execute(session: Session, to: Path) -> "RunResult":

@@ -1,6 +1,5 @@
 """The command ``audit``: check a benchmark with no model, no key and no GPU."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ from eyetest.commands import base
 from eyetest.commands.base import new_path, observer, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import READING, SHORT_N, AnyPath, Benches, Overwrite, Words, panel
-from eyetest.commands.results import Result, safe
+from eyetest.commands.results import Found, safe
 from eyetest.errors import counted, listed, typed
 
 if TYPE_CHECKING:
@@ -129,51 +128,27 @@ def audit(
     return AuditResult(benchmark, found, strict, page_file)
 
 
-@dataclass(frozen=True, repr=False)
-class AuditResult(Result):
-    """The findings of an audit, the worst first."""
+class AuditResult(Found):
+    """The findings of an audit, the worst first; ``alarms`` need action. In the table ``p`` is corrected for the
+    number of tests. An audit that is strict exits with 1 where anything is broken or suspicious.
+    """
 
-    benchmark: "Benchmark"
-    audit: "Audit"
-    strict: bool = False
-    page: Path | None = None
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """The benchmark, and how much was found."""
-        return f"{self.audit.benchmark}: {counted(self.audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """1 where anything is broken or suspicious and the audit is strict."""
-        return int(self.strict and bool(self.alarms))
-
-    @property
-    def findings(self) -> "tuple[Finding, ...]":
-        """All findings of the probes."""
-        return self.audit.findings
-
-    @property
-    def alarms(self) -> "tuple[Finding, ...]":
-        """The findings that need action."""
-        return self.audit.alarms
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row a finding; ``p`` is corrected for the number of tests."""
+    def __init__(
+        self, benchmark: "Benchmark", audit: "Audit", strict: bool = False, page: Path | None = None
+    ) -> None:
+        self.benchmark, self.audit, self.page = benchmark, audit, page
+        self.findings, self.alarms = audit.findings, audit.alarms
         types = {"severity": pl.String, "probe": pl.String, "kind": pl.String, "title": pl.String}
         rows = [(f.severity, f.probe, f.kind, f.title, len(f.items), f.adjusted_p) for f in self.findings]
-        return pl.DataFrame(rows, schema=types | {"items": pl.Int64, "p": pl.Float64}, orient="row")
+        frame = pl.DataFrame(rows, schema=types | {"items": pl.Int64, "p": pl.Float64}, orient="row")
+        title = f"{audit.benchmark}: {counted(audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
+        super().__init__(title, frame, data=audit, exit_code=int(strict and bool(self.alarms)))
 
     @cached_property
     def verdicts(self) -> "pl.DataFrame":
         """One row an item and finding, and one ``keep`` for every item without a finding."""
         rows = self.audit.verdicts([item.id for item in self.benchmark])
         return pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None)
-
-    def as_json(self) -> "Audit":
-        """All findings with their items and numbers."""
-        return self.audit
 
     def __rich__(self) -> RenderableType:
         result = self.audit

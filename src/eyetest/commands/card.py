@@ -13,26 +13,25 @@ from eyetest.errors import InputError, counted, heading, listed, param, typed
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports import dataset_card
 from eyetest.reports.dataset_card import EXPORTED
-from eyetest.reports.refinements import Records
 from eyetest.store.hub import HubDataset, push_folder
 
 
 def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwrite: bool) -> Written:
     """Write a card into the benchmark's folder, or elsewhere; facts are kept in card.yaml."""
-    home, records = home_of(bench)
-    refuse_one_above(home if records is None else home / BENCHMARK)
-    if records is None and not is_benchmark(home) and to is None:
+    home, refined = home_of(bench)
+    refuse_one_above(home if refined is None else home / BENCHMARK)
+    if refined is None and not is_benchmark(home) and to is None:
         raise InputError(f"{bench} is no benchmark folder to hold its card; name one with {param('to')}")
     if to is not None and to.exists() and not to.is_dir():
         raise InputError(f"{heading('to')}: {to} is a file; a card goes into a folder")
-    folder = home / BENCHMARK if records else home
+    folder = home / BENCHMARK if refined else home
     benchmark = open_bench(folder)
     target = to or folder
     if not overwrite:
         dataset_card.refuse_edited(target)
     kept = (to or home) / FACTS
     stated = dataset_card.with_settings(dataset_card.read_facts(kept if kept.exists() else home / FACTS), facts)
-    known = dataset_card.card_of(benchmark, stated, records)
+    known = dataset_card.card_of(benchmark, stated, refined)
     dataset_card.write_card(known, benchmark.path, target)
     if facts:
         dataset_card.write_facts(kept, stated)
@@ -52,14 +51,14 @@ def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwri
     return Written(f"{README}, {CROISSANT} → {target}", files, notes)
 
 
-def home_of(bench: Path) -> tuple[Path, Records | None]:
-    """The folder of a refinement with its records, also where its benchmark was named; else what was named."""
+def home_of(bench: Path) -> tuple[Path, Path | None]:
+    """The folder of a refinement twice, also where its benchmark was named; else what was named, and None."""
     inside = bench if bench.name else bench.resolve()
     for folder in (bench, inside.parent if inside.name == BENCHMARK else None):
         if folder is not None and (folder / ABOUT).is_file() and (folder / VERDICTS).is_file():
             if not is_benchmark(folder / BENCHMARK):
                 raise InputError(f"{folder} holds no benchmark yet: no item is left, or a stage waits for people")
-            return folder, Records(folder / ABOUT, folder / VERDICTS)
+            return folder, folder
     return bench, None
 
 
@@ -91,8 +90,8 @@ def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
 
 
 def _write_exported(bench: Path, benchmark: Benchmark, folder: Path, data: str) -> dataset_card.Known:
-    home, records = home_of(bench)
-    known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), records)
+    home, refined = home_of(bench)
+    known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), refined)
     known = known._replace(data_files=data, exported=True)
     dataset_card.write_card(known, folder, folder)
     return known

@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ from eyetest.commands.base import new_path, observer, open_bench, path_of
 from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
-from eyetest.commands.results import Result
+from eyetest.commands.results import Found
 from eyetest.errors import InputError, counted, heading, param, percent
 
 if TYPE_CHECKING:
@@ -116,34 +115,25 @@ class About:
         return msgspec.json.format(msgspec.json.encode(self), indent=1).decode()
 
 
-@dataclass(frozen=True, repr=False)
-class Certificate(Result):
-    """The lines of a page; of one that was checked also whether each is the same."""
+class Certificate(Found):
+    """The lines of a page; of one that was checked also whether each is the same, exit code 1 where one is not."""
 
-    about: About
-    stated: About | None = None
-    whole_page: bool = True
-    notes: Sequence[str] = ()
-    title = "certificate"
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row a line; of a check what the page says, what was computed, and whether they are equal."""
-        if self.stated is None:
-            rows = [{"line": line.name, "says": " · ".join(line.says)} for line in self.about.lines]
-            return pl.DataFrame([*rows, {"line": "hash", "says": self.about.digest}])
-        before, after = _facts(self.stated), _facts(self.about)
-        before["hash"], after["hash"] = self.stated.digest, self.stated.computed
+    def __init__(
+        self, about: About, stated: About | None = None, *, whole_page: bool = True, notes: Sequence[str] = ()
+    ) -> None:
+        self.about, self.stated = about, stated
+        if stated is None:
+            rows = [{"line": line.name, "says": " · ".join(line.says)} for line in about.lines]
+            super().__init__("certificate", pl.DataFrame([*rows, {"line": "hash", "says": about.digest}]), notes)
+            return
+        before, after = _facts(stated), _facts(about)
+        before["hash"], after["hash"] = stated.digest, stated.computed
         names = list(dict.fromkeys((*before, *after)))
         compared = [(name, before.get(name) == after.get(name), before.get(name), after.get(name)) for name in names]
-        altered = "as written" if self.whole_page else "other words or values than its own contents give"
+        altered = "as written" if whole_page else "other words or values than its own contents give"
         columns = {"line": pl.String, "same": pl.Boolean, "page": pl.String, "computed": pl.String}
-        return pl.DataFrame([*compared, ("page", self.whole_page, altered, "")], schema=columns, orient="row")
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """1 where a page was checked and anything differs."""
-        return int(self.stated is not None and not self.frame.get_column("same").all())
+        frame = pl.DataFrame([*compared, ("page", whole_page, altered, "")], schema=columns, orient="row")
+        super().__init__("certificate", frame, notes, exit_code=int(not frame.get_column("same").all()))
 
 
 def _facts(about: About) -> dict[str, str]:
@@ -206,13 +196,13 @@ def _measured(
     results: "Results | None", name: str, tell: Callable[["pl.DataFrame"], Iterable[str]], how: "Settings"
 ) -> tuple[str, ...]:
     from eyetest.measures import MEASURES, NotMeasurable
-    from eyetest.measures.results import own_settings, under_one_modality
+    from eyetest.measures.results import under_one_modality
 
     if results is None:
         return (f"{_NOT_TESTED}no run is named",)
     try:
         kept = under_one_modality(results)[0] if name in _WITH_IMAGE else results
-        table = MEASURES[name].measure(kept, replace(how, own=own_settings(MEASURES[name], {}))).table
+        table = MEASURES[name].measure(kept, how).table
         return tuple(tell(table)) or (f"{_NOT_TESTED}no value",)
     except (NotMeasurable, InputError) as reason:
         return (f"{_NOT_TESTED}{reason}",)

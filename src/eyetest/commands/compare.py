@@ -1,7 +1,6 @@
 """The command ``compare``: which model is better, by how much, and whether the benchmark can separate them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from eyetest.commands.base import several
 from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where
-from eyetest.commands.results import Lines, Result, estimates
+from eyetest.commands.results import Found, Lines, estimates
 from eyetest.errors import InputError, heading, param, short
 
 if TYPE_CHECKING:
@@ -71,26 +70,21 @@ def compare(
         raise InputError(f"{heading('model')}: found only {short(names[0])}, expected at least two names: A,B")
     found = contest(kept, names, how)
     notes = (*notes, *found.notes, *printed.caveats(kept))
-    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, names)
+    return CompareResult(kept, found, how, notes, names)
 
 
-@dataclass(frozen=True, repr=False)
-class CompareResult(Result):
-    """Models compared on the items that both of a pair answered."""
+class CompareResult(Found):
+    """Models compared on the items that both of a pair answered: a row a pair with the difference, its interval, the
+    test, and the verdict in one sentence. In ``ranking``, ``tie`` is 1 + the number of significantly better models.
+    """
 
-    results: "Results"
-    contest: "Contest"
-    ranking: "pl.DataFrame"
-    """The models in order; ``tie`` is 1 + the number of significantly better models."""
-    settings: "Settings"
-    notes: Sequence[str]
-    named: Sequence[str] = ()
-    title = "comparison"
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row a pair: the difference, its interval, the test, and the verdict in one sentence."""
-        return printed.plain(self.contest.pairs)
+    def __init__(
+        self, results: "Results", contest: "Contest", settings: "Settings", notes: Sequence[str], named: Sequence[str]
+    ) -> None:
+        super().__init__("comparison", printed.plain(contest.pairs), notes)
+        self.results, self.contest, self.settings = results, contest, settings
+        self.ranking, self.sentences = printed.plain(contest.ranking), self.frame["verdict"].to_list()
+        self._is_few = len(contest.pairs) <= _FEW or bool(named)
 
     @cached_property
     def flips(self) -> "pl.DataFrame":
@@ -98,15 +92,6 @@ class CompareResult(Result):
         from eyetest.measures.compare import flips_of
 
         return printed.plain(flips_of(self.results, self.contest))
-
-    @property
-    def sentences(self) -> list[str]:
-        """The verdict on each pair."""
-        return self.frame["verdict"].to_list()
-
-    @property
-    def _is_few(self) -> bool:
-        return len(self.contest.pairs) <= _FEW or bool(self.named)
 
     def as_json(self) -> dict[str, Any]:
         """The ranking and every pair; of few models, or of named ones, every flip."""

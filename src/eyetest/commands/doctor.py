@@ -7,16 +7,15 @@ import shutil
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from eyetest.commands.base import model_entries
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, Models, Words
-from eyetest.commands.results import Result, safe
+from eyetest.commands.results import Found, safe
 from eyetest.errors import EyetestError, listed, nearest, short
 from eyetest.version import __version__
 
@@ -46,7 +45,7 @@ class Check(NamedTuple):
     fix: str = ""
 
 
-def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = None) -> "DoctorResult":
+def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = None) -> Found:
     """Check what is installed, and which model endpoints answer.
 
     Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown; a
@@ -60,37 +59,25 @@ def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = Non
         $ eyetest doctor --models models.yaml
         $ eyetest doctor -m openai:qwen@http://127.0.0.1:8000/v1
 
-        >>> et.doctor(models={"seer": "scripted:right=0.9"}).ok
-        True
+        >>> et.doctor(models={"seer": "scripted:right=0.9"}).exit_code
+        0
 
     """
     checks = [*_machine()]
     if model or models:
         checks += _endpoints(model_entries(models, model))
-    return DoctorResult(checks)
+    ok = all(check.state != "wrong" for check in checks)
+    data = {"ok": ok, "checks": [check._asdict() for check in checks]}
+    frame = pl.DataFrame(checks, schema=list(Check._fields), orient="row")
+    return Found("doctor", frame, text=_shown(checks), data=data, exit_code=int(not ok))
 
 
-class DoctorResult(Result):
-    """The checks, a row each; a ``state`` is ok, note, missing or wrong, and ``fix`` says what to do."""
-
-    title = "doctor"
-
-    def __init__(self, checks: list[Check]) -> None:
-        self.checks = checks
-        self.ok = all(check.state != "wrong" for check in checks)
-        self.exit_code = int(not self.ok)
-        self.frame = pl.DataFrame(checks, schema=list(Check._fields), orient="row")
-
-    def as_json(self) -> Any:
-        """All checks."""
-        return {"ok": self.ok, "checks": [check._asdict() for check in self.checks]}
-
-    def __rich__(self) -> RenderableType:
-        table = Table.grid(padding=(0, 2))
-        for name, state, found, fix in self.checks:
-            words = f"{found}\n→ {fix}" if fix else found
-            table.add_row(Text(state, _COLOURS[state]), Text(safe(name)), Text(safe(words)))
-        return table
+def _shown(checks: list[Check]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, state, found, fix in checks:
+        words = f"{found}\n→ {fix}" if fix else found
+        table.add_row(Text(state, _COLOURS[state]), Text(safe(name)), Text(safe(words)))
+    return table
 
 
 def _machine() -> Iterator[Check]:

@@ -14,7 +14,6 @@ from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, tallied
 
 if TYPE_CHECKING:
-    from eyetest.runs import Run
     from eyetest.runs.importing import Brought
 
     Table = AnyPath | pl.DataFrame
@@ -230,6 +229,7 @@ def export_file(
     from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.commands.trackers import export_to_tracker, tracker_of
     from eyetest.runs import Run, is_run
+    from eyetest.runs.folder import write_answers
     from eyetest.store.urls import is_of_hub
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
@@ -259,7 +259,10 @@ def export_file(
     if isinstance(what, Run) or is_run(path):
         if format is not None:
             raise InputError(f"{heading('format')}: answers are written by the ending of {param('to')}")
-        return _export_answers(Run(path), target, overwrite=overwrite)
+        written, missing = write_answers(Run(path).path, target, overwrite=overwrite)
+        notes = [f"{counted(missing, 'planned call')} without an answer are not in the table"] if missing else []
+        answers = {"kind": "answers", "answers": written, "to": str(target)}
+        return Written(f"{written:,} answers → {target}", answers, notes)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if format is None:
@@ -273,11 +276,3 @@ def export_file(
     notes = export_benchmark(benchmark, format, target, overwrite=overwrite, beside=beside)
     known = {"kind": "items", "items": len(benchmark), "format": format, "to": str(target)}
     return Written(f"{len(benchmark):,} items as {format} → {target}", known, notes)
-
-
-def _export_answers(run: "Run", to: Path, *, overwrite: bool) -> Written:
-    from eyetest.runs.folder import write_answers
-
-    written, missing = write_answers(run.path, to, overwrite=overwrite)
-    notes = [f"{counted(missing, 'planned call')} without an answer are not in the table"] if missing else []
-    return Written(f"{written:,} answers → {to}", {"kind": "answers", "answers": written, "to": str(to)}, notes)

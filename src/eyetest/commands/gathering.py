@@ -86,7 +86,7 @@ def settings(by: Words, level: float, seed: int, own: Mapping[str, Any] | None =
 
     if not 0.5 <= level < 1:
         raise InputError(f"{heading('level')}: found {level}, expected from 0.5 to 0.999")
-    return Settings((*several(by),), level, seed, own=dict(own or {}))
+    return Settings(tuple(dict.fromkeys(several(by))), level, seed, own=dict(own or {}))
 
 
 def wanted(where: Where) -> "list[Wanted]":

@@ -61,14 +61,14 @@ def harden_options(
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
     authors = authors_of(writer, checker, models, prompts)
     benchmark = open_bench(bench)
-    seated = authors.seated(folder / layout.RUN, benchmark, observer().watch) if authors else None
+    seated = authors(folder / layout.RUN, benchmark, observer().watch) if authors else None
     done = write_options(benchmark, folder, settings, seated, tell=observer().busy)
-    facts = {"record": done.record, "waiting": [verdict.item for verdict in done.open]}
+    facts = {"record": done.record, "waiting": [verdict.item for verdict in done.verdicts]}
     notes = list(option_notes(done))
     line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"
-    result, types = NewBenchmark(done.benchmark, line, facts, notes), {"outcome": pl.String, "items": pl.Int64}
-    result.counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
-    return result
+    types = {"outcome": pl.String, "items": pl.Int64}
+    counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
+    return NewBenchmark(done.benchmark, line, facts, notes, counts)
 
 
 def harden_screenshot(

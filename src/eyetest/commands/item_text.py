@@ -15,7 +15,7 @@ from eyetest.errors import param
 from eyetest.prompts import CannotApply
 from eyetest.records import GrayImage, ImagePart, Item, Prompt, Words, letter, order_word
 from eyetest.records.tables import USUAL_PROMPTS
-from eyetest.results.cases import ItemCase
+from eyetest.results.replies import ItemCase
 from eyetest.scoring import Scorer
 
 _LONGEST_VALUE = 300

@@ -1,22 +1,15 @@
 """The command ``leaderboard``: models × benchmarks over many runs, with shared ranks, as one page."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from rich.console import RenderableType
+from typing import Annotated
 
 from eyetest.commands.base import NOTEBOOK, new_path, observer, path_of, several
 from eyetest.commands.gathering import Scoring, flat, gather, settings
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Models, Overwrite, ShortModel, Where, Words
-from eyetest.commands.results import Result, estimates
+from eyetest.commands.results import Found, estimates
 from eyetest.errors import InputError, heading, listed, typed
-
-if TYPE_CHECKING:
-    from eyetest.reports.report import Material
 
 
 def leaderboard(
@@ -30,7 +23,7 @@ def leaderboard(
     cluster: Annotated[str, HOW] = "auto",
     level: Annotated[float, HOW] = 0.95,
     overwrite: Overwrite = False,
-) -> "LeaderboardResult":
+) -> Found:
     """Rank models on many benchmarks, and write one page that sorts, filters and links to items.
 
     A shared rank is 1 + the number of models that are significantly better. In the mean over benchmarks each counts
@@ -76,16 +69,23 @@ def leaderboard(
         material = Material(results, settings(words, level, 0))
         if not material.is_answered:
             raise InputError("no model was asked in these runs")
-        table = ranking.leaderboard(material)
+        table, at = ranking.leaderboard(material), NOWHERE
+        if file is not None and not any(isinstance(thing, Results) for thing in things):
+            at = items_at(links, file, [path_of(getattr(thing, "path", thing), "runs") for thing in things])
+        board = ranking.board_of(material, at, table)
         if file is not None:
-            paths = [path_of(thing, "runs") for thing in things if isinstance(thing, str | Path)]
-            at = NOWHERE if any(isinstance(thing, Results) for thing in things) else items_at(links, file, paths)
             named = listed(material.usual_ways, 4)
             command = "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:])
-            board = ranking.board_of(material, at, table)
             ranking.write_leaderboard_page(material, board, at, (named, command), file, overwrite=overwrite)
     notes = [*printed.caveats(results), *([f"page → {file}"] if file else [])]
-    return LeaderboardResult(printed.plain(table), material, notes, file)
+    rows = [
+        {"rank": cells[0].rank, "model": line.model, "unread": line.unread}
+        | {name: cell.value and cell.value / 100 for name, cell in zip(board.columns, cells, strict=True)}
+        for line in board.lines
+        for cells in [line.cells[board.first]]
+    ]
+    shown = estimates(pl.DataFrame(rows, infer_schema_length=None))
+    return Found("leaderboard", printed.plain(table), notes, shown)
 
 
 def _runs(path: str | Path) -> list[str | Path]:
@@ -100,31 +100,3 @@ def _runs(path: str | Path) -> list[str | Path]:
     if not found:
         raise InputError(f"{path} is no run, and there is none in it")
     return [*found]
-
-
-@dataclass(frozen=True, repr=False)
-class LeaderboardResult(Result):
-    """Scores and shared ranks of models on benchmarks and over all of them."""
-
-    table: "pl.DataFrame"
-    material: "Material"
-    notes: Sequence[str] = ()
-    page: Path | None = None
-    title = "leaderboard"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a benchmark and model: ``image``, ``no_image`` and ``gain`` with intervals and shared ranks."""
-        return self.table
-
-    def __rich__(self) -> RenderableType:
-        from eyetest.reports.leaderboard import board_of
-
-        board = board_of(self.material, table=self.table)
-        rows = [
-            {"rank": cells[0].rank, "model": line.model, "unread": line.unread}
-            | {name: cell.value and cell.value / 100 for name, cell in zip(board.columns, cells, strict=True)}
-            for line in board.lines
-            for cells in [line.cells[board.first]]
-        ]
-        return estimates(pl.DataFrame(rows, infer_schema_length=None))

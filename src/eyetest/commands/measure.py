@@ -1,15 +1,13 @@
 """The command ``measure``: estimates with intervals from the scores of runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
 from eyetest.commands.gathering import Scoring, settings
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, External, Measurable, Models, Pairs, ShortModel, Where, Words
-from eyetest.commands.results import Result
+from eyetest.commands.results import Found, Result, listing
 from eyetest.errors import InputError, heading, param
 
 if TYPE_CHECKING:
@@ -88,22 +86,13 @@ def measure(
     return MeasureResult(measured.table, how, name, (*measured.notes, *printed.caveats(kept)))
 
 
-@dataclass(frozen=True, repr=False)
-class MeasureResult(Result):
+class MeasureResult(Found):
     """A table of estimates. Beside a value ``x`` are ``x_low`` and ``x_high`` where it has an interval."""
 
-    table: "pl.DataFrame"
-    settings: "Settings"
-    """How it was measured: by what, at which level, with which seed."""
-    title: str = ""
-    """The name of the measure."""
-    notes: Sequence[str] = ()
-    """What the measure and the scores it rests on need to be read with."""
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """The table."""
-        return printed.plain(self.table)
+    def __init__(self, table: "pl.DataFrame", settings: "Settings", name: str, notes: Sequence[str] = ()) -> None:
+        """``settings``: by what it was measured, at which level, with which seed."""
+        super().__init__(name, printed.plain(table), notes)
+        self.settings = settings
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -112,26 +101,17 @@ class MeasureResult(Result):
         """Every row, and the notes."""
         return {"measure": self.title, **super().as_json()}
 
-    def to_latex(self) -> str:
-        """The table for a paper."""
-        return printed.as_latex(self.frame)
-
-    def to_markdown(self) -> str:
-        """The table for a model card or an issue."""
-        return printed.as_markdown(self.frame)
-
 
 def _listed(name: str | None) -> Result:
     """The measures with a summary of each, or the settings of one."""
-    from eyetest.commands.show import ShowResult
     from eyetest.measures import MEASURES
 
     if name is None:
         rows = [(measure, MEASURES[measure].summary) for measure in MEASURES]
-        return ShowResult("measures", ("measure", "summary"), rows, dict(rows))
+        return listing("measures", ("measure", "summary"), rows, data=dict(rows))
     rows = [
         (param(_EXTERNAL, "CSV") if key == _EXTERNAL else f"{key}={default}", about)
         for key, (default, about) in MEASURES[name].own.items()
     ]
     notes = [] if rows else [f"{name} has no settings of its own"]
-    return ShowResult("measures", ("setting", "meaning"), rows, dict(rows), notes=notes)
+    return listing("measures", ("setting", "meaning"), rows, data=dict(rows), notes=notes)

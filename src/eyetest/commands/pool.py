@@ -56,6 +56,5 @@ def pool(
     ]
     line = f"{counted(len(bench), 'item')} of {counted(len(rows), 'benchmark')} → {bench.path}"
     facts = {"sources": dict(pooled.items), "repeats": dict(pooled.repeats)}
-    result = NewBenchmark(bench, line, facts, pooled.notes)
-    result.counts = pl.DataFrame(rows, schema=["source", "items", "pooled", "licence"], orient="row")
-    return result
+    counts = pl.DataFrame(rows, schema=["source", "items", "pooled", "licence"], orient="row")
+    return NewBenchmark(bench, line, facts, pooled.notes, counts)

@@ -1,7 +1,6 @@
 """The command ``reconcile``: attribute every point between two scores of one run to items and causes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from eyetest.commands.base import new_path, observer, open_bench, several
 from eyetest.commands.gathering import wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Where, Words
-from eyetest.commands.results import Result, estimates, safe, table
+from eyetest.commands.results import Found, estimates, safe, table
 from eyetest.errors import InputError, short
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def reconcile(
         True
 
     """
-    from eyetest.results.reconcile import causes_table, items_table
-    from eyetest.results.reconcile_published import read_published, ways_table
+    from eyetest.results.reconcile import read_published, ways_table
     from eyetest.results.reconcile_sides import Selection, Sides
     from eyetest.runs.answer_values import FIELDS
     from eyetest.scoring import RULE_SETS
@@ -101,7 +99,7 @@ def reconcile(
         else:
             found, tried, notes = sides.explain_number(number, rules_a, rules_b)
             ways = ways_table(tried, number)
-    result = ReconcileResult(found, causes_table(found.causes), items_table(found.shares), ways, notes)
+    result = ReconcileResult(found, ways, notes)
     if to is not None:
         files = {new_path(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
         for file in files:
@@ -123,37 +121,19 @@ def _opened(place: Side) -> "Run | Path | None":
     return Run(path) if is_run(path) else path if path.exists() else None
 
 
-@dataclass(frozen=True, repr=False)
-class ReconcileResult(Result):
-    """A gap between two scores, and where every point of it comes from."""
+class ReconcileResult(Found):
+    """A gap between two scores (B less A, in points) and where every point of it comes from: a row a cause, in
+    ``items`` one for each item and cause, with what either side read. Against a published number ``ways`` has every
+    way of counting that was tried, the likeliest first.
+    """
 
-    found: "Reconciled"
-    causes: "pl.DataFrame"
-    items: "pl.DataFrame"
-    """One row for each item and cause, with what either side read."""
-    ways: "pl.DataFrame"
-    """Against a published number: every way of counting that was tried, the likeliest first."""
-    notes: Sequence[str] = ()
+    def __init__(self, found: "Reconciled", ways: "pl.DataFrame", notes: Sequence[str]) -> None:
+        from eyetest.results.reconcile import items_table
 
-    @property
-    def gap(self) -> float:
-        """B less A, in points."""
-        return float(100 * self.found.gap)
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """What it is, and the gap."""
-        return f"reconciliation: a gap of {self.gap:+.2f} points"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a cause; the points sum to the gap."""
-        return self.causes
-
-    @property
-    def tables(self) -> "dict[str, pl.DataFrame]":
-        """Causes and items, and ways of counting where there are any."""
-        return {"causes": self.causes, "items": self.items} | ({"ways": self.ways} if len(self.ways) else {})
+        items = items_table(found.shares)
+        self.found, self.items, self.ways, self.gap = found, items, ways, float(100 * found.gap)
+        super().__init__(f"reconciliation: a gap of {self.gap:+.2f} points", found.causes, notes)
+        self.tables = {"causes": self.frame, "items": items} | ({"ways": ways} if len(ways) else {})
 
     def as_json(self) -> dict[str, Any]:
         """Both scores, the gap, and every row of all tables."""

@@ -1,7 +1,6 @@
 """The command ``refine``: take a benchmark through a recipe into a better one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +22,7 @@ from eyetest.commands.base import (
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Benches, Models, Pairs, Runs, Words, panel
-from eyetest.commands.results import Lines, Result, estimates
+from eyetest.commands.results import Found, Lines, estimates
 from eyetest.errors import InputError, counted, heading, param, short, typed
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def refine(
     from eyetest.pages.item_links import items_at
     from eyetest.recipes import loading
     from eyetest.recipes.panels import Live, Recorded, StoppedEarly, seat, seated_on_answers
-    from eyetest.recipes.refining import Refining, funnel, refuse_foreign
+    from eyetest.recipes.refining import Refining, refuse_foreign
     from eyetest.records import Recipe
     from eyetest.results.gather import pool_keys, results_of
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
@@ -145,8 +144,7 @@ def refine(
             raise KeyboardInterrupt(left) from None
         stop.args = (f"{stop}; {left}",)
         raise
-    rows = [row._asdict() for row in funnel(outcome.stages)]
-    return RefineResult(folder, outcome, rows, source.saved if isinstance(source, Live) else 0)
+    return RefineResult(folder, outcome, source.saved if isinstance(source, Live) else 0)
 
 
 def _seats(panel: Pairs) -> dict[str, list[str]]:
@@ -166,14 +164,29 @@ def _estimates(refining: "Refining", source: "Live") -> "Iterator[tuple[str, Est
             yield stage.title, session.estimate(source.to)
 
 
-@dataclass(frozen=True, repr=False)
-class RefineResult(Result):
-    """The result of a refinement; its files and its page are in its folder."""
+class RefineResult(Found):
+    """The result of a refinement, whose files and page are in its folder: a row a stage, with how many items reached
+    it and their verdicts; and what waits for people.
+    """
 
-    path: Path
-    outcome: "Refined"
-    funnel: list[dict[str, Any]]
-    saved: int = 0
+    def __init__(self, path: Path, outcome: "Refined", saved: int = 0) -> None:
+        from eyetest.benchmarks.folder import README
+        from eyetest.recipes.refining import funnel
+
+        self.path, self.outcome, self.saved, self.page = path, outcome, saved, path / layout.REPORT
+        notes = [*outcome.notes, *([f"{counted(saved, 'call')} saved by stopping early"] if saved else [])]
+        if outcome.waiting:
+            how, waiting = typed("eyetest", "review", path), counted(len(outcome.waiting), "item")
+            notes.append(f"{waiting} for people ({how}); then run the same command again")
+        if outcome.paused:
+            skip = param("skip_review", True)
+            notes.append(f"nothing after {outcome.paused} was done yet ({skip} goes on without people)")
+        elif outcome.kept:
+            notes.append(f"page → {self.page}; card → {path / layout.BENCHMARK / README}")
+        else:
+            notes.append("no item is left, so no benchmark was written")
+        frame = pl.DataFrame(funnel(outcome.stages))
+        super().__init__(f"{counted(len(outcome.kept), 'item')} left", frame, notes)
 
     @property
     def benchmark(self) -> "Benchmark":
@@ -183,11 +196,6 @@ class RefineResult(Result):
         if self.outcome.paused or not self.outcome.kept:
             raise InputError(f"{self.path}: there is no benchmark: {self.notes[-1]}")
         return Benchmark(self.path / layout.BENCHMARK)
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """The funnel: how many items reached each stage, and their verdicts."""
-        return pl.DataFrame(self.funnel)
 
     @cached_property
     def verdicts(self) -> "pl.DataFrame":
@@ -205,40 +213,12 @@ class RefineResult(Result):
         ]
         return pl.DataFrame(rows)
 
-    @property
-    def page(self) -> Path:
-        """The page about the refinement."""
-        return self.path / layout.REPORT
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """How many items are left."""
-        return f"{counted(len(self.outcome.kept), 'item')} left"
-
-    @property
-    def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes of the stages, what waits for people, and where the result is."""
-        from eyetest.benchmarks.folder import README
-
-        notes = list(self.outcome.notes)
-        if self.saved:
-            notes.append(f"{counted(self.saved, 'call')} saved by stopping early")
-        notes += waiting_notes(self.path, len(self.outcome.waiting))
-        if self.outcome.paused:
-            skip = param("skip_review", True)
-            notes.append(f"nothing after {self.outcome.paused} was done yet ({skip} goes on without people)")
-        elif self.outcome.kept:
-            notes.append(f"page → {self.page}; card → {self.path / layout.BENCHMARK / README}")
-        else:
-            notes.append("no item is left, so no benchmark was written")
-        return notes
-
     def as_json(self) -> Any:
         """The funnel, the number of items left, the accuracy without images, and notes."""
         left: dict[str, Any] = {"kept": len(self.outcome.kept), "paused": self.outcome.paused, "saved": self.saved}
         waiting = [verdict.item for verdict in self.outcome.waiting]
         blind = self.blind.to_dicts()
-        return {"funnel": self.funnel, **left, "waiting": waiting, "blind": blind, "notes": self.notes}
+        return {"funnel": self.frame.to_dicts(), **left, "waiting": waiting, "blind": blind, "notes": self.notes}
 
     def __rich__(self) -> RenderableType:
         parts: list[RenderableType] = [estimates(self.frame)]
@@ -247,9 +227,3 @@ class RefineResult(Result):
         if self.outcome.kept and not self.outcome.paused:
             parts.append(Lines(Text(f"{counted(len(self.outcome.kept), 'item')} → {self.benchmark.path}")))
         return Group(*parts)
-
-
-def waiting_notes(folder: Path, waiting: int) -> list[str]:
-    """How people decide about the items of a folder that wait for them."""
-    how = typed("eyetest", "review", folder)
-    return [f"{counted(waiting, 'item')} for people ({how}); then run the same command again"] if waiting else []

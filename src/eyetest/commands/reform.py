@@ -10,7 +10,7 @@ from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec
 from eyetest.commands.options import SHORT_N, AnyPath, Overwrite, Pairs, Paths, panel
-from eyetest.commands.results import NewBenchmark, Result
+from eyetest.commands.results import NewBenchmark, Result, listing
 from eyetest.errors import InputError, counted, heading, nearest, param, typed
 
 if TYPE_CHECKING:
@@ -119,7 +119,6 @@ def _settings(given: Pairs) -> dict[str, Any]:
 
 def _catalogue(what: str) -> Result:
     """The datasets that ``reform`` knows by name, or its readers or reformers with their settings."""
-    from eyetest.commands.show import ShowResult
     from eyetest.reform.catalog import DIMENSIONS, described_datasets
 
     order, keys = [*DIMENSIONS], ("dimension", "task", "name", "reformer", "reader", "licence")
@@ -127,7 +126,7 @@ def _catalogue(what: str) -> Result:
         known = [dataset | {"name": name} for name, dataset in described_datasets().items()]
         rows = [tuple(str(dataset.get(key, "")) for key in keys) for dataset in known]
         rows.sort(key=lambda row: (order.index(row[0]) if row[0] in order else len(order), *row[1:3]))
-        return ShowResult(f"{len(rows)} {what}", keys, rows)
+        return listing(f"{len(rows)} {what}", keys, rows)
     from eyetest.reform.readers import READERS
     from eyetest.reform.reformers import REFORMERS
 
@@ -136,4 +135,4 @@ def _catalogue(what: str) -> Result:
         raise InputError(f'no list "{what}"; {nearest(what, ("datasets", *parts))}')
     names = [(plugin, ", ".join(plugin.settings.__struct_fields__)) for plugin in parts[what].values()]
     rows = [(plugin.name, plugin.summary, settings) for plugin, settings in names]
-    return ShowResult(f"{len(rows)} {what}", ("name", "summary", "settings"), rows)
+    return listing(f"{len(rows)} {what}", ("name", "summary", "settings"), rows)

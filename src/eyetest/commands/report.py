@@ -59,7 +59,7 @@ def report(
     level: Annotated[float, HOW] = 0.95,
     seed: Annotated[int, HOW] = 0,
     overwrite: Overwrite = False,
-) -> "ReportResult":
+) -> Written:
     """Write one page about runs: scores, use of the image, items, capabilities, removed items.
 
     The page opens anywhere and needs no network; what these folders cannot show is left out, and the page says what
@@ -84,8 +84,8 @@ def report(
     Examples:
         $ eyetest report run refined --page report.html --figures paper
 
-        >>> et.report("run", page="report.html").page.name
-        'report.html'
+        >>> et.report("run", page="report.html").facts
+        {'page': 'report.html'}
 
     """
     from eyetest.pages.item_links import items_at
@@ -117,7 +117,7 @@ def report(
         drawn = drawing.tell(material)
         step("drawing", 0.6)
         scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
-        method = report_page.report_settings(material, (scorer, cluster), benchmarks)
+        method = report_page.report_settings(material, scorer, cluster, benchmarks)
         names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
         about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",
@@ -133,12 +133,15 @@ def report(
         removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
         about = replace(about, removed=removed if gallery > 0 else [])
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
+    line, facts = f"page → {file}", dict[str, Any](page=str(file))
     if folder is None:
-        return ReportResult(file)
-    return ReportResult(file, drawing.write_figures(drawn, folder, overwrite=overwrite), folder)
+        return Written(line, facts)
+    count = drawing.write_figures(drawn, folder, overwrite=overwrite)
+    facts |= {"figures": count, "figures_to": str(folder)}
+    return Written(f"{line}\n{counted(count, 'figure')} → {folder}", facts)
 
 
-def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *, overwrite: bool) -> "ReportResult":
+def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *, overwrite: bool) -> Written:
     """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark.
 
     ``given``: the parameters of the report, of which only a seed is for it.
@@ -181,18 +184,7 @@ def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *,
     lines += ["## To reproduce", f"```console\n$ {typed('eyetest', *again)}\n```", f"({version})"]
     with replacing_file(file, overwrite=overwrite) as temporary:
         temporary.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    return ReportResult(file)
-
-
-class ReportResult(Written):
-    """The page that was written, and the number and folder of its figures."""
-
-    def __init__(self, page: Path, figures: int = 0, folder: Path | None = None) -> None:
-        self.page, facts, lines = page, dict[str, Any](page=str(page)), [f"page → {page}"]
-        if folder is not None:
-            lines.append(f"{counted(figures, 'figure')} → {folder}")
-            facts |= {"figures": figures, "figures_to": str(folder)}
-        super().__init__("\n".join(lines), facts)
+    return Written(f"page → {file}", {"page": str(file)})
 
 
 class _Sources:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from eyetest.errors import InputError, as_named, counted, param
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
+    from eyetest.records import Item
 
 MOST_ROWS = 100
 """Rows of a table that a terminal shows; CSV and JSON hold all."""
@@ -55,6 +57,14 @@ class Result:
 
     def __rich__(self) -> RenderableType:
         return estimates(self.frame)
+
+    def to_latex(self) -> str:
+        """The table for a paper."""
+        return printed.as_latex(self.frame)
+
+    def to_markdown(self) -> str:
+        """The table for a model card or an issue."""
+        return printed.as_markdown(self.frame)
 
     def __repr__(self) -> str:
         return "\n".join([rendered(self.__rich__()), *(f"note: {line}" for line in self.notes)])
@@ -137,36 +147,76 @@ def estimates(frame: "pl.DataFrame", most: int = MOST_ROWS) -> RenderableType:
     return Group(columns, Text(f"{most:,} of {len(frame):,} rows; {param('output', 'csv')} prints all", "dim"))
 
 
-class Written(Result):
-    """What a command wrote: one line for people, and its facts for programs."""
+@dataclass(repr=False, eq=False)
+class Found(Result):
+    """A table, and what a terminal, programs and a notebook get in its place where that is anything else."""
 
-    counts: "pl.DataFrame | None" = None
-    """What is printed above the line."""
+    title: str
+    table: "pl.DataFrame | None" = None
+    notes: Sequence[str] = ()
+    text: RenderableType | None = None
+    data: Any = None
+    """What JSON holds."""
+    above: "Benchmark | Item | None" = None
+    """What a notebook shows above the table."""
+    html: str | None = None
+    exit_code: int = 0
 
-    def __init__(self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) -> None:
-        self.line, self.facts, self.notes = line, dict(facts), notes
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """The table."""
+        return super().frame if self.table is None else self.table
+
+    def as_json(self) -> Any:
+        """Every row and the notes, or the item, the prompt, all answers, the recipe."""
+        return super().as_json() if self.data is None else self.data
+
+    def __rich__(self) -> RenderableType:
+        return super().__rich__() if self.text is None else self.text
+
+    def _repr_html_(self) -> str:
+        above = "" if self.above is None else self.above._repr_html_()
+        return above + (super()._repr_html_() if self.html is None else self.html)
+
+
+def listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], **more: Any) -> Found:
+    """Rows of words, all of them and in full."""
+    frame = pl.DataFrame(rows, schema=list(columns), orient="row", infer_schema_length=None)
+    return Found(title, frame, **{"text": table(columns, [], rows)} | more)
+
+
+class Written(Found):
+    """What a command wrote: one line for people, below ``counts`` where there are any, and its facts for programs."""
+
+    def __init__(
+        self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = (), counts: "pl.DataFrame | None" = None
+    ) -> None:
+        super().__init__("", counts, notes, data={**facts, "notes": list(notes)})
+        self.line, self.facts = line, dict(facts)
 
     @property
     def frame(self) -> "pl.DataFrame":
         """The counts, or else the facts as one row; a fact with several values is left out."""
-        if self.counts is not None:
-            return self.counts
-        return pl.DataFrame([{name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}])
-
-    def as_json(self) -> Any:
-        """All facts."""
-        return {**self.facts, "notes": list(self.notes)}
+        plain = {name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}
+        return pl.DataFrame([plain]) if self.table is None else self.table
 
     def __rich__(self) -> RenderableType:
         line = Lines(Text(safe(self.line)))
-        return line if self.counts is None else Group(estimates(self.counts), line)
+        return line if self.table is None else Group(estimates(self.table), line)
 
 
 class NewBenchmark(Written):
     """A benchmark that a command wrote."""
 
-    def __init__(self, benchmark: "Benchmark", line: str, facts: Mapping[str, Any], notes: Sequence[str]) -> None:
-        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **facts}, notes)
+    def __init__(
+        self,
+        benchmark: "Benchmark",
+        line: str,
+        facts: Mapping[str, Any],
+        notes: Sequence[str],
+        counts: "pl.DataFrame | None" = None,
+    ) -> None:
+        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **facts}, notes, counts)
         self.benchmark = benchmark
 
     def _repr_html_(self) -> str:

@@ -1,8 +1,6 @@
 """The command ``review`` and those below it: people decide about items in a browser, or in another tool."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +10,11 @@ from rich.text import Text
 from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
-from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
+from eyetest.commands.results import Found, NewBenchmark, Written, estimates, safe
 from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 
 if TYPE_CHECKING:
-    from eyetest.studio.database import PersonRow
-    from eyetest.studio.decisions import Agreement, ReviewPlan
-    from eyetest.studio.project import ReviewProgress
+    from eyetest.studio.project import ReviewProject
 
     Reviewers = Words | Mapping[str, str]
 else:
@@ -174,14 +170,7 @@ def revise(place: AnyPath, /, *, to: AnyPath, overwrite: Overwrite = False) -> N
     return NewBenchmark(revised.benchmark, f"{manifest.name} {manifest.version} · {counts}", facts, [*notes, where])
 
 
-def export_review(
-    place: AnyPath,
-    /,
-    *,
-    to: AnyPath,
-    tool: str = "csv",
-    overwrite: Overwrite = False,
-) -> Written:
+def export_review(place: AnyPath, /, *, to: AnyPath, tool: str = "csv", overwrite: Overwrite = False) -> Written:
     """Write the open and the made decisions of a review as files of another tool.
 
     A review of a benchmark has to exist: eyetest review PLACE --address none prepares one. Decisions that people make
@@ -207,8 +196,9 @@ def export_review(
         reviews.find_review(where).close()  # otherwise the next line would begin one
     project, collection = reviews.open_review([where], reviews.ReviewSettings(), tell=observer().busy)
     with project:
-        waiting, made = outgoing_of(project, collection, form)
-    files = [str(folder / name) for name in write_files(waiting, made, form, folder, overwrite=overwrite)]
+        waiting, made = outgoing_of(project, collection, form), project.decisions()
+    names = write_files(waiting, made, project.plan, form, folder, overwrite=overwrite)
+    files = [str(folder / name) for name in names]
     line = f"{len(waiting):,} to decide, {counted(len(made), 'decision')} → {folder}"
     return Written("\n".join((line, *files)), {"open": len(waiting), "decisions": len(made), "files": files})
 
@@ -284,42 +274,25 @@ def review_status(place: AnyPath) -> "ReviewStatus":
     58
     """
     with reviews.find_review(path_of(place, "place")) as project:
-        return ReviewStatus(
-            project.folder, project.plan, project.progress(), project.agreement(), project.people.rows()
-        )
+        return ReviewStatus(project)
 
 
-@dataclass(frozen=True, repr=False)
-class ReviewStatus(Result):
+class ReviewStatus(Found):
     """The progress of a review; ``frame`` has a row for the reviewers, and one for the admins who settle disputes."""
 
-    folder: Path
-    plan: "ReviewPlan"
-    progress: "ReviewProgress"
-    agreement: "list[Agreement]"
-    people: "list[PersonRow]"
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """The name of the review, its items and what is settled."""
-        words = [counted(self.progress.items, "item"), f"{self.progress.settled:,} settled"]
-        words += [f"{disputed:,} for an admin"] if (disputed := self.progress.disputes.open) else []
-        return f"{self.plan.name} · {', '.join(words)}"
-
-    @property
-    def notes(self) -> list[str]:  # type: ignore[override]
-        """Decisions that no one can make, and how to invite people."""
-        first = typed("eyetest", "review", "invite", "NAME", "--on", self.folder)
-        notes = [self.progress.stuck] if self.people else [f"no one was invited yet: {first}"]
+    def __init__(self, project: "ReviewProject") -> None:
+        """The notes say which decisions no one can make, and how to invite people."""
+        self.plan, self.progress, self.people = project.plan, project.progress(), project.people.rows()
+        self.agreement, progress = project.agreement(), self.progress
+        words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
+        words += [f"{progress.disputes.open:,} for an admin"] if progress.disputes.open else []
+        first = typed("eyetest", "review", "invite", "NAME", "--on", project.folder)
+        notes = [progress.stuck] if self.people else [f"no one was invited yet: {first}"]
         notes += [f"items: {'; '.join(self.plan.items)}"] if self.plan.items else []
-        return [*filter(None, notes)]
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """How many decisions are made, and open."""
-        named = {"reviewers": self.progress.reviewing, "admins": self.progress.disputes}
+        named = {"reviewers": progress.reviewing, "admins": progress.disputes}
         rows = [(name, count.made, count.open) for name, count in named.items() if count.made or count.open]
-        return pl.DataFrame(rows, {"decisions of": pl.String, "made": pl.Int64, "open": pl.Int64}, orient="row")
+        frame = pl.DataFrame(rows, {"decisions of": pl.String, "made": pl.Int64, "open": pl.Int64}, orient="row")
+        super().__init__(f"{self.plan.name} · {', '.join(words)}", frame, [*filter(None, notes)])
 
     def as_json(self) -> Any:
         """The plan, the progress, the agreement and the people."""

@@ -99,8 +99,9 @@ def run(
     from eyetest.commands import asking as job
     from eyetest.prompts.conditions import read_conditions
     from eyetest.prompts.sets import load_prompts, under
-    from eyetest.running import Asking, Cluster
-    from eyetest.running.limits import limits_of
+    from eyetest.running import Asking, Cluster, Session
+    from eyetest.running.limits import limits_of, refuse_unpriced
+    from eyetest.scoring import is_hit
 
     if to is None and not dry_run:
         raise InputError(f"{param('to', 'RUN')} is missing: where are the answers to be stored?")
@@ -137,7 +138,8 @@ def run(
     )
     names = [name.strip() for name in until.split(">")] if until and models and not model else model
     entries = model_entries(models, names)
-    session = job.prepare(open_bench(bench), entries, how)
+    refuse_unpriced(limits, entries)
+    session = Session(open_bench(bench), entries, how, hit=is_hit)
     if folder is None or dry_run:
         return PlanResult({"": session.estimate(folder)})
     return job.execute(session, folder)

@@ -1,18 +1,17 @@
 """The command ``score``: read and score the answers of a run, or read one reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from eyetest.commands.base import observer, open_bench, open_run, path_of, split_words
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Words, panel
-from eyetest.commands.results import Lines, Result, estimates, safe
+from eyetest.commands.results import Found, Lines, estimates, safe
 from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def score(
         720
         >>> scored.frame.columns[:4]
         ['model', 'modality', 'ask', 'order']
-        >>> et.score(text="A dog", options=["cat", "dog"]).readings["eyetest"].index
+        >>> et.score(text="A dog", options=["cat", "dog"]).data["eyetest"].index
         1
 
     """
@@ -93,7 +92,7 @@ def score(
         if not 2 <= len(given) <= MAX_CHOICES:
             raise InputError(f"{heading('options')}: found {len(given)}, expected from 2 to {MAX_CHOICES}")
         names = RULE_SETS if rules == "all" else [rules]
-        return ReadingResult(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
+        return _readings(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
     if run is None:
         raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
     if options:
@@ -117,16 +116,31 @@ def score(
     return ScoreResult(opened, benchmark, scorer, path)
 
 
-@dataclass(frozen=True, repr=False)
-class ScoreResult(Result):
-    """Means and counts of scores by model and condition."""
+class ScoreResult(Found):
+    """Means and counts of scores: a row a model, condition and metric, with the mean, the score of a whole corpus
+    (captions), and the answers that were not read. The notes say which have no score, or one that others gave.
+    """
 
-    run: "Run"
-    benchmark: "Benchmark"
-    scorer: "Scorer"
-    path: Path
-    """The table of scores."""
-    title = "scores"
+    def __init__(self, run: "Run", benchmark: "Benchmark", scorer: "Scorer", path: Path) -> None:
+        """``path``: the table of scores."""
+        self.run, self.path = run, path
+        table, left = pl.scan_parquet(path, glob=False), _left(path)
+        frame = _means(run, benchmark, table)
+        unseen = [word for words in _COUNTED.values() for word in words if not frame[word].sum()]
+        where = Lines(f"{scorer.rules.version} → {path}", style="dim")
+        about = {
+            "left_out": f"answers are about items that {benchmark.manifest.name} does not have, and have no score",
+            "reworded": "answers are to a wording that people have changed since, and have no score",
+            "unanswered": f"of {left['planned']:,} planned calls have no answer",
+        }
+        notes = list(printed.scored_by_others(printed.score_counts(table)))
+        notes += [f"{left[kind]:,} {what}" for kind, what in about.items() if left[kind]]
+        if left["given"]:
+            kept = f"{counted(left['given'], 'answer')} keep the score that they came with: no text or no answer key"
+            rescore = f"{param('rescore_given', True)} scores answers that came with a score by these rules"
+            notes.append(kept if scorer.rescore_given else rescore)
+        data = {"scores": str(path), "groups": frame.to_dicts(), **left}
+        super().__init__("scores", frame, notes, Group(estimates(frame.drop(unseen)), where), data)
 
     @cached_property
     def scores(self) -> "pl.DataFrame":
@@ -139,101 +153,51 @@ class ScoreResult(Result):
             replies = responses_frame(self.run.path).select("request", pl.col("text").alias("reply")).collect()
         return scores.join(replies, on="request", how="left", maintain_order="left")
 
-    @cached_property
-    def _table(self) -> "pl.LazyFrame":
-        return pl.scan_parquet(self.path, glob=False)
 
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row a model, condition and metric: mean, score of a whole corpus (captions), answers not read."""
-        from eyetest.results.scores import answers_of
-        from eyetest.scoring.scorer import corpus_table
+def _means(run: "Run", benchmark: "Benchmark", table: "pl.LazyFrame") -> "pl.DataFrame":
+    from eyetest.results.scores import answers_of
+    from eyetest.scoring.scorer import corpus_table
 
-        group = [*telling_axes(self._table), "metric"]
-        corpora = corpus_table(answers_of(self.run, self.benchmark), self.benchmark, self._table)
-        overall = corpora.lazy().group_by(group).agg(pl.col("overall").mean())
-        score = pl.col("score")
-        counts = [(pl.col(name) == word).sum().alias(word) for name, words in _COUNTED.items() for word in words]
-        grouped = self._table.group_by(group).agg(score.mean().alias("mean"), score.count().alias("scored"), *counts)
-        joined = grouped.join(overall, on=group, how="left").sort(group)
-        return joined.select(*group, "mean", "overall", pl.exclude(*group, "mean", "overall")).collect()
-
-    @cached_property
-    def _left(self) -> dict[str, int]:
-        from eyetest.records import GIVEN
-        from eyetest.results.scores import read_provenance
-
-        rows, given = self._table.select(pl.len(), (pl.col("rule") == GIVEN).sum().alias(GIVEN)).collect().row(0)
-        made = read_provenance(self.path)
-        assert made is not None
-        counts = {"unanswered": made.unanswered, "reworded": made.reworded, "planned": made.planned}
-        return {"left_out": made.answered - made.reworded - rows, **counts, "given": given}
-
-    def as_json(self) -> dict[str, Any]:
-        """The groups, where the scores are, and what has no score."""
-        return {"scores": str(self.path), "groups": self.frame.to_dicts(), **self._left}
-
-    def __rich__(self) -> RenderableType:
-        unseen = [word for words in _COUNTED.values() for word in words if not self.frame[word].sum()]
-        where = Lines(f"{self.scorer.rules.version} → {self.path}", style="dim")
-        return Group(estimates(self.frame.drop(unseen)), where)
-
-    @cached_property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """Which answers have no score, or one that others gave."""
-        left, name = self._left, self.benchmark.manifest.name
-        lines = list(printed.scored_by_others(printed.score_counts(self._table)))
-        about = {
-            "left_out": f"answers are about items that {name} does not have, and have no score",
-            "reworded": "answers are to a wording that people have changed since, and have no score",
-            "unanswered": f"of {left['planned']:,} planned calls have no answer",
-        }
-        lines += [f"{left[kind]:,} {what}" for kind, what in about.items() if left[kind]]
-        if left["given"]:
-            kept = f"{counted(left['given'], 'answer')} keep the score that they came with: no text or no answer key"
-            rescore = f"{param('rescore_given', True)} scores answers that came with a score by these rules"
-            lines.append(kept if self.scorer.rescore_given else rescore)
-        return lines
+    group = [*telling_axes(table), "metric"]
+    overall = corpus_table(answers_of(run, benchmark), benchmark, table).lazy().group_by(group)
+    score = pl.col("score")
+    counts = [(pl.col(name) == word).sum().alias(word) for name, words in _COUNTED.items() for word in words]
+    grouped = table.group_by(group).agg(score.mean().alias("mean"), score.count().alias("scored"), *counts)
+    joined = grouped.join(overall.agg(pl.col("overall").mean()), on=group, how="left").sort(group)
+    return joined.select(*group, "mean", "overall", pl.exclude(*group, "mean", "overall")).collect()
 
 
-@dataclass(frozen=True, repr=False)
-class ReadingResult(Result):
-    """How one reply is read, by one rule set or by all."""
+def _left(path: Path) -> dict[str, int]:
+    """How many answers have no score, and why; and how many keep one that others gave."""
+    from eyetest.records import GIVEN
+    from eyetest.results.scores import read_provenance
 
-    text: str
-    options: Sequence[str]
-    readings: "dict[str, Reading]"
-    """The readings by rule set."""
-    title = "reading"
+    table = pl.scan_parquet(path, glob=False)
+    rows, given = table.select(pl.len(), (pl.col("rule") == GIVEN).sum().alias(GIVEN)).collect().row(0)
+    made = read_provenance(path)
+    assert made is not None
+    counts = {"unanswered": made.unanswered, "reworded": made.reworded, "planned": made.planned}
+    return {"left_out": made.answered - made.reworded - rows, **counts, "given": given}
 
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a rule set: how the reply is read, the option it chooses, and the rule."""
-        schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
-        rows = [(name, r.kind, self._option(r), r.rule, r.why) for name, r in self.readings.items()]
-        return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def as_json(self) -> "dict[str, Reading]":
-        """The readings by rule set."""
-        return self.readings
+def _readings(text: str, options: Sequence[str], readings: "dict[str, Reading]") -> Found:
+    """How one reply is read by each rule set: in which way, the option it chooses, and the rule."""
+    from eyetest.records import letter
 
-    def _option(self, reading: "Reading") -> str | None:
-        from eyetest.records import letter
-
+    rows, lines = [], []
+    for name, reading in readings.items():
         index = reading.index
-        return None if index is None else f"{letter(index)}. {self.options[index]}"
-
-    def __rich__(self) -> RenderableType:
-        lines = []
-        for name, reading in self.readings.items():
-            chosen = f" {safe(option)}" if (option := self._option(reading)) else ""
-            by = f"by {reading.rule}" if reading.rule else ""
-            why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
-            parts = ((f"{name}: ", "dim"), (reading.kind, COLOURS[reading.kind]), chosen)
-            lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
-        if len(lines) == 1 and (span := next(iter(self.readings.values())).span):
-            lines.append(marked(self.text, span))
-        return Lines(*lines)
+        option = None if index is None else f"{letter(index)}. {options[index]}"
+        rows.append((name, reading.kind, option, reading.rule, reading.why))
+        by = f"by {reading.rule}" if reading.rule else ""
+        why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
+        parts = ((f"{name}: ", "dim"), (reading.kind, COLOURS[reading.kind]), f" {safe(option)}" if option else "")
+        lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
+    if len(lines) == 1 and (span := next(iter(readings.values())).span):
+        lines.append(marked(text, span))
+    schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return Found("reading", frame, text=Lines(*lines), data=readings)
 
 
 def telling_axes(rows: "pl.LazyFrame") -> list[str]:

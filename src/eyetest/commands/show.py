@@ -2,20 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
-from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table
+from eyetest.commands.results import LONGEST_SHOWN, Found, Lines, estimates, listing, safe, table
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def show(
     limit: Annotated[int | None, SHORT_N] = None,
     condition: str | None = None,
     model: Annotated[Words, SHORT_M] = (),
-) -> Result:
+) -> Found:
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
@@ -85,7 +83,7 @@ def show(
 
         return review_status(path)
     benchmark = open_bench(what if isinstance(what, Benchmark) else path, read_options(images_required=False))
-    return BenchmarkResult(benchmark, limit) if item is None else _item(benchmark[item], condition)
+    return _benchmark(benchmark, limit) if item is None else _item(benchmark[item], condition)
 
 
 def contents(counts: "ItemCounts") -> str:
@@ -123,79 +121,27 @@ def lengths(benchmark: "Benchmark") -> dict[str, float]:
     return {of: round(sum(own) / len(own), 1) for of, own in counts.items() if own}
 
 
-@dataclass(frozen=True, repr=False)
-class ShowResult(Result):
-    """An item, a prompt, answers, a list or a recipe: a table, and what JSON, a terminal and a notebook show."""
-
-    title: str
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[object]] = ()
-    shown: Any = None
-    text: RenderableType | None = None
-    item: "Item | None" = None
-    html: str | None = None
-    """What a notebook shows in place of the table."""
-    notes: Sequence[str] = ()
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row each."""
-        if not self.columns:
-            return super().frame
-        return pl.DataFrame(self.rows, schema=list(self.columns), orient="row", infer_schema_length=None)
-
-    def as_json(self) -> Any:
-        """The item, the prompt, all answers or the recipe; of a list its rows."""
-        return super().as_json() if self.shown is None else self.shown
-
-    def __rich__(self) -> RenderableType:
-        return self.text or table(self.columns, [], self.rows)
-
-    def _repr_html_(self) -> str:
-        above = self.item._repr_html_() if self.item else ""
-        return above + (super()._repr_html_() if self.html is None else self.html)
-
-
-@dataclass(frozen=True, repr=False)
-class BenchmarkResult(Result):
+def _benchmark(benchmark: "Benchmark", limit: int | None) -> Found:
     """What a benchmark holds: its manifest, tags and items."""
+    from eyetest.benchmarks.folder import item_frame
 
-    benchmark: "Benchmark"
-    limit: int | None = None
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """One row an item."""
-        from eyetest.benchmarks.folder import item_frame
-
-        options = pl.col("options").list.len().cast(pl.Int64)
-        return item_frame(islice(self.benchmark, self.limit)).select("id", "images", options, "gold", "question")
-
-    def as_json(self) -> Any:
-        """The manifest, average lengths and sizes, and all items up to the limit."""
-        items = list(islice(self.benchmark, self.limit))
-        return {"manifest": self.benchmark.manifest, "on average": lengths(self.benchmark), "items": items}
-
-    def _repr_html_(self) -> str:
-        return self.benchmark._repr_html_()
-
-    def __rich__(self) -> RenderableType:
-        manifest, tags = self.benchmark.manifest, Counter[str]()
-        for item in self.benchmark:
-            tags.update(item.tags.keys())
-        facts = Table.grid(padding=(0, 2))
-        means = ", ".join(f"{value:,g} {name}" for name, value in lengths(self.benchmark).items())
-        more = ("on average", means), ("tags", listed(tags, _TAGS))
-        for name, value in (*benchmark_facts(self.benchmark).items(), *more):
-            facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
-        items = [
-            (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
-            for id_, images, options, gold, question in self.frame.head(
-                _ITEMS if self.limit is None else self.limit
-            ).rows()
-        ]
-        title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
-        return Group(title, facts, Text(), table(["id", "images", "options", "gold", "question"], [], items))
+    manifest, items, means = benchmark.manifest, list(islice(benchmark, limit)), lengths(benchmark)
+    options = pl.col("options").list.len().cast(pl.Int64)
+    frame = item_frame(items).select("id", "images", options, "gold", "question")
+    tags = Counter(name for item in benchmark for name in item.tags)
+    facts = Table.grid(padding=(0, 2))
+    average = ", ".join(f"{value:,g} {name}" for name, value in means.items())
+    more = ("on average", average), ("tags", listed(tags, _TAGS))
+    for name, value in (*benchmark_facts(benchmark).items(), *more):
+        facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+    rows = [
+        (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
+        for id_, images, options, gold, question in frame.head(_ITEMS if limit is None else limit).rows()
+    ]
+    title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
+    text = Group(title, facts, Text(), table(["id", "images", "options", "gold", "question"], [], rows))
+    data = {"manifest": manifest, "on average": means, "items": items}
+    return Found("", frame, text=text, data=data, above=benchmark, html="")
 
 
 def _beginning(text: str, most: int) -> str:
@@ -204,7 +150,7 @@ def _beginning(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
-def _item(item: "Item", word: str | None) -> ShowResult:
+def _item(item: "Item", word: str | None) -> Found:
     """An item, or what a model is sent of it under a condition."""
     from eyetest.commands.item_text import as_text, item_text, prompt_text
     from eyetest.prompts import CannotApply, build
@@ -212,7 +158,8 @@ def _item(item: "Item", word: str | None) -> ShowResult:
 
     if word is None:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
-        return ShowResult("item", ("field", "value"), fields, item, Lines(item_text(item)), item, "")
+        text = Lines(item_text(item))
+        return listing("item", ("field", "value"), fields, data=item, text=text, above=item, html="")
     condition, *others = read_conditions(word)
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
@@ -224,11 +171,13 @@ def _item(item: "Item", word: str | None) -> ShowResult:
         (message.role, "".join(getattr(part, "text", "[image]") for part in message.parts))
         for message in prompt.messages
     ]
-    return ShowResult("prompt", ("role", "text"), rows, prompt, Lines(prompt_text(prompt)))
+    return listing("prompt", ("role", "text"), rows, data=prompt, text=Lines(prompt_text(prompt)))
 
 
-class StatusResult(Result):
-    """Progress of a run, by model and condition; ``failures`` are the reasons why calls failed, and how many."""
+class StatusResult(Found):
+    """Progress of a run, by model and condition; ``failures`` are the reasons why calls failed, and how many, and
+    ``left`` planned calls that have no answer yet.
+    """
 
     def __init__(self, run: "Run") -> None:
         from eyetest.commands.score import telling_axes
@@ -260,12 +209,11 @@ class StatusResult(Result):
         items = (about.items if about else 0) or plan.select(pl.col("item").n_unique()).collect().item()
         written = [pl.Series(axis, map(as_written, rows[axis]), pl.String) for axis in axes]
         numbers = rows.select(pl.col(_COUNTS).cast(pl.Int64)).with_columns(missing=items - pl.col("missing"))
-        self.frame = numbers.select(*written, *_COUNTS)  # one row a model and condition; missing items have no answer
+        frame = numbers.select(*written, *_COUNTS)  # one row a model and condition; missing items have no answer
         groups = [
-            {key: value for key, value in row.items() if value or key not in _OUTCOMES}
-            for row in self.frame.to_dicts()
+            {key: value for key, value in row.items() if value or key not in _OUTCOMES} for row in frame.to_dicts()
         ]
-        self.state: dict[str, Any] = {
+        state: dict[str, Any] = {
             "run": str(run.path),
             "benchmark": about.name if about else None,
             "items": items,
@@ -281,33 +229,18 @@ class StatusResult(Result):
             "torn_lines": run.health.torn,
             "damaged": run.health.damaged,
         }
-        self.title = f"Run: {about.name}, {counted(items, 'item')}" if about else "Run: answers without a benchmark"
-        self.notes = list(_run_notes(self.state))
-
-    @property
-    def left(self) -> int:
-        """Planned calls that have no answer yet."""
-        return int(self.frame["open"].sum())
-
-    def as_json(self) -> Any:
-        """All counts, all reasons of failures."""
-        return self.state
-
-    def __rich__(self) -> RenderableType:
-        axes, writer = self.state["axes"], self.state["writer"]
-        going = f"being written by process {writer}" if writer else "no process is writing to it"
-        counts = [name for name in _COUNTS if name in _COUNTS[:2] or self.frame[name].sum()]
-        rows = [
-            [f"{cell:,}" if isinstance(cell, int) else cell for cell in row]
-            for row in self.frame[axes + counts].rows()
-        ]
-        title = Text.assemble((safe(self.state["benchmark"] or "answers"), "bold"), f" · {going}")
-        failures = [Text.assemble((f"{n:,} × ", "red"), safe(why)) for why, n in self.failures.head(_REASONS).rows()]
-        return Group(title, table(axes, counts, rows), *failures)
+        going = f"being written by process {run.writer}" if run.writer else "no process is writing to it"
+        head = Text.assemble((safe(state["benchmark"] or "answers"), "bold"), f" · {going}")
+        counts = [name for name in _COUNTS if name in _COUNTS[:2] or frame[name].sum()]
+        reasons = [Text.assemble((f"{n:,} × ", "red"), safe(why)) for why, n in self.failures.head(_REASONS).rows()]
+        title = f"Run: {about.name}, {counted(items, 'item')}" if about else "Run: answers without a benchmark"
+        text = Group(head, estimates(frame.select(axes + counts), len(frame)), *reasons)
+        super().__init__(title, frame, list(_run_notes(state)), text, state)
+        self.left = int(frame["open"].sum())
 
     def _repr_html_(self) -> str:
         failed = [f"{calls:,} × {reason}" for reason, calls in self.failures.rows()]
-        return cards.card(self.title, cards.words_of(self.frame), [*failed, *self.notes, self.state["run"]])
+        return cards.card(self.title, cards.words_of(self.frame), [*failed, *self.notes, self.data["run"]])
 
 
 def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
@@ -324,14 +257,13 @@ def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
         yield f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; they are asked again"
 
 
-def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) -> ShowResult:
+def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) -> Found:
     """An item of a run, and every answer to it with how it was scored."""
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
-    from eyetest.results.cases import item_cases, planned_calls
+    from eyetest.results.replies import item_cases, planned_calls
     from eyetest.results.scores import benchmark_of
     from eyetest.runs import StoredResponses
-    from eyetest.runs.stored import refuse_if_all_is_damaged
     from eyetest.scoring import Scorer
 
     if run.manifest.benchmark is None:
@@ -344,7 +276,6 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
         known = nearest(unknown[0], calls["model"])
         raise InputError(f"{heading('model')}: no answer of {short(unknown[0])} to this item; {known}")
     calls = calls.filter(pl.col("model").cast(pl.String).is_in(models)) if models else calls
-    refuse_if_all_is_damaged(run.path)
     cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
     read = ("reading", "choice", "rule", "why", "metric", "score")
     rows = [
@@ -353,35 +284,35 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
     ]
     shown = [{"asked": case.asked, "response": case.response, "scored": case.scored} for case in cases]
     text = answers_text(record, cases, len(calls) - len(cases), _ANSWERS_SHOWN if limit is None else limit)
-    return ShowResult("answers", (*Asked.__struct_fields__, "reply", "outcome", *read), rows, shown, text, record)
+    columns = (*Asked.__struct_fields__, "reply", "outcome", *read)
+    return listing("answers", columns, rows, data=shown, text=text, above=record)
 
 
-def _list(name: str) -> ShowResult:
+def _list(name: str) -> Found:
     if name == "recipes":
         from eyetest.filters import FILTERS
         from eyetest.recipes.listing import list_recipes
 
         rows = [("recipe", *recipe) for recipe in list_recipes()]
         rows += [("filter", filter_, FILTERS[filter_].summary, "") for filter_ in FILTERS]
-        return ShowResult(name, ("kind", "name", "about", "tags"), rows)
+        return listing(name, ("kind", "name", "about", "tags"), rows)
     if name == "prompts":
         from eyetest.prompts.sets import load_prompts, prompt_names
 
         known = [load_prompts(known) for known in prompt_names()]
-        listing = [(some.label, some.texts.about.strip(), "; ".join(some.texts.differences)) for some in known]
-        return ShowResult(
-            name, ("prompts", "about", "differences"), listing, {some.name: some.texts for some in known}
-        )
+        lines = [(some.label, some.texts.about.strip(), "; ".join(some.texts.differences)) for some in known]
+        data = {some.name: some.texts for some in known}
+        return listing(name, ("prompts", "about", "differences"), lines, data=data)
     from eyetest.prompts.conditions import condition_names
 
     sets = {
         one: ", ".join(f"{axis}={'|'.join(map(str, several(value)))}" for axis, value in overlay.items())
         for one, overlay in condition_names().items()
     }
-    return ShowResult(name, ("name", "sets"), list(sets.items()))
+    return listing(name, ("name", "sets"), list(sets.items()))
 
 
-def _recipe(name: str) -> ShowResult:
+def _recipe(name: str) -> Found:
     from markupsafe import Markup
 
     from eyetest.recipes.listing import describe_tags, recipe_names, recipe_text
@@ -398,4 +329,4 @@ def _recipe(name: str) -> ShowResult:
     if tags := describe_tags(recipe):
         notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
     html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
-    return ShowResult("recipe", shown=recipe, text=Lines(Text(safe(text, None).rstrip("\n"))), html=html, notes=notes)
+    return Found("recipe", notes=notes, text=Lines(Text(safe(text, None).rstrip("\n"))), data=recipe, html=html)

@@ -1,16 +1,15 @@
 """The command ``similar``: which items are alike, in one benchmark, in a pool, or in two; and a map of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from eyetest.commands.base import new_path, observer, open_bench, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Words
-from eyetest.commands.results import Result, estimates
+from eyetest.commands.results import Found, estimates
 from eyetest.errors import InputError, counted, heading, nearest, short
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def similar(
     page: AnyPath | None = None,
     color: str = "",
     overwrite: Overwrite = False,
-) -> "SimilarResult":
+) -> Found:
     """Find the items most like those of another benchmark, or most like each other.
 
     Texts and images are encoded once for each content and stored in the benchmark's folder. A score is a cosine, for
@@ -73,7 +72,10 @@ def similar(
     if file:
         write_similar_page(sides, table, file, color, overwrite=overwrite)
         observer().note(f"page → {file}")
-    return SimilarResult(table, tuple(b.manifest.name for b in benchmarks), notes)
+    kinds = table.filter(pl.col("kind") != "")["kind"].value_counts().sort("kind").rows()
+    found = ", ".join(counted(number, kind) for kind, number in kinds) or "none shows or asks the same"
+    line = f"{counted(len(table), 'pair')} of {' and '.join(b.manifest.name for b in benchmarks)}: {found}"
+    return Found("similar items", table, notes, Group(Text(line, "bold"), estimates(table)))
 
 
 def embedded(
@@ -93,24 +95,3 @@ def embedded(
         notes.append(f"{bare[0]} has no images: texts alone are compared")
     with observer().steps("encoding") as step:
         return [embed(benchmark, specs, compare, step) for benchmark in benchmarks], tuple(notes)
-
-
-@dataclass(frozen=True, repr=False)
-class SimilarResult(Result):
-    """Pairs of similar items, best first."""
-
-    table: "pl.DataFrame"
-    benchmarks: Sequence[str]
-    notes: Sequence[str] = ()
-    title = "similar items"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a pair."""
-        return self.table
-
-    def __rich__(self) -> RenderableType:
-        kinds = self.table.filter(pl.col("kind") != "")["kind"].value_counts().sort("kind").rows()
-        found = ", ".join(counted(number, kind) for kind, number in kinds) or "none shows or asks the same"
-        line = f"{counted(len(self.table), 'pair')} of {' and '.join(self.benchmarks)}: {found}"
-        return Group(Text(line, "bold"), estimates(self.table))

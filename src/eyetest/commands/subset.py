@@ -148,7 +148,8 @@ def _kept(
         steps.append("only " + "; ".join(words))
     if unseen_by is not None:
         file = path_of(unseen_by, "unseen_by")
-        items, basis = unseen(items, read_models(file), _dataset_tag(items))
+        dataset = "dataset" if any("dataset" in item.tags for item in items) else "source"
+        items, basis = unseen(items, read_models(file), dataset)
         notes += basis
         steps.append(f"unseen by the models of {file.name}")
     return items
@@ -165,11 +166,6 @@ def _matching(
     by = " and ".join(encoder.name for encoder in own.encoders.values())
     chosen = matching(theirs, own, pool, max(1, round(share * len(pool))))
     return chosen, "; ".join([f"{percent(share)} most like {reference.manifest.name} by {by}", *notes])
-
-
-def _dataset_tag(items: "Iterable[Candidate]") -> str:
-    """The tag that names the dataset of an item."""
-    return "dataset" if any("dataset" in item.tags for item in items) else "source"
 
 
 def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:

@@ -51,22 +51,19 @@ def tracker_of(to: object) -> tuple[str, str] | None:
 
 def export_to_tracker(run: "Run", tracker: str, place: str) -> Written:
     """Send scores with intervals, unread shares, the gain and a table of answers of each model."""
-    package, send = _TRACKERS[tracker]
-    if find_spec(package) is None:
+    if find_spec(tracker) is None:
         raise MissingExtraError(
-            f"{tracker}: needs {package}, which is not installed: pip install 'eyetest[{tracker}]'"
+            f"{tracker}: needs {tracker}, which is not installed: pip install 'eyetest[{tracker}]'"
         )
     if re.search(r"//[^/]*@", place):
         learn_address(place)
         raise InputError(f"{heading('to')}: the address holds a user or password; leave them to the environment")
     models, notes = _tracked(run)
     about = run.manifest.benchmark
-    facts = (
-        {"benchmark": about.name, "fingerprint": about.fingerprint} if about else {"benchmark": "", "fingerprint": ""}
-    )
+    facts = {"benchmark": about.name if about else "", "fingerprint": about.fingerprint if about else ""}
     try:
         with redirect_stdout(io.StringIO()):  # addresses of runs, which MLflow prints
-            where = send(place, {**facts, "eyetest": __version__}, models)
+            where = _TRACKERS[tracker](place, {**facts, "eyetest": __version__}, models)
     except EyetestError:
         raise
     except Exception as error:  # each library has errors of its own
@@ -143,14 +140,10 @@ def _to_mlflow(place: str, about: dict[str, str], models: Sequence[Tracked]) -> 
 
 
 def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]) -> str:
-    proto, text = (
-        import_module("tensorboard.compat.proto.summary_pb2"),
-        import_module("tensorboard.plugins.text.metadata"),
-    )
-    event, files = (
-        import_module("tensorboard.compat.proto.event_pb2"),
-        import_module("tensorboard.summary.writer.event_file_writer"),
-    )
+    proto = import_module("tensorboard.compat.proto.summary_pb2")
+    event = import_module("tensorboard.compat.proto.event_pb2")
+    files = import_module("tensorboard.summary.writer.event_file_writer")
+    text = import_module("tensorboard.plugins.text.metadata")
     tensor = import_module("tensorboard.util.tensor_util")
     for one in models:
         writer = files.EventFileWriter(str(Path(place) / folder_of(one.model)))
@@ -169,8 +162,5 @@ def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]
 
 
 _Send = Callable[[str, dict[str, str], Sequence[Tracked]], str]
-_TRACKERS: dict[str, tuple[str, _Send]] = {
-    "wandb": ("wandb", _to_wandb),
-    "mlflow": ("mlflow", _to_mlflow),
-    "tensorboard": ("tensorboard", _to_tensorboard),
-}
+_TRACKERS: dict[str, _Send] = {"wandb": _to_wandb, "mlflow": _to_mlflow, "tensorboard": _to_tensorboard}
+"""Trackers by their name, which is that of their package too."""

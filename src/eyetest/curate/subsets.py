@@ -58,8 +58,6 @@ def drawn(answers: Floats, size: int, seed: Seed, *, aimed: bool) -> Subset:
 
 def inclusion(weights: Floats, size: int) -> Floats:
     """Inclusion probabilities in proportion to positive weights that sum to ``size``, none above 1."""
-    if size < 1:
-        raise InputError(f"a part has at least 1 item, not {size}")
     chances, certain = np.ones(len(weights)), np.zeros(len(weights), bool)
     while certain.sum() < min(size, len(weights)):
         free = ~certain

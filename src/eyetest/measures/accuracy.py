@@ -194,8 +194,8 @@ def guessing(results: Results, settings: Settings) -> Measured:
     choice = results.items.filter(pl.col("options").is_not_null() & pl.col("position").is_not_null())
     alone: list[dict[str, Any]] = []
     for key, part in split(choice.sort("benchmark", *tags), ["benchmark", *tags]):
-        random, frequent, position, n = expected_guesses(part["options"].to_list(), part["position"].to_list())
-        alone.append(key | {"random": random, "frequent": frequent, "letter": letter(position), "items": n})
+        random, frequent, position = expected_guesses(part["options"].to_list(), part["position"].to_list())
+        alone.append(key | {"random": random, "frequent": frequent, "letter": letter(position), "items": len(part)})
     table = mean_table(of_item, keys, ["accuracy", "above", "guessing"], settings.level, signed=["above"])
     if table.is_empty() and not alone:
         raise NotMeasurable(f"guessing: no item with options is known; name the benchmark with {param('bench')}")

@@ -7,14 +7,7 @@ from typing import Any
 import polars as pl
 
 from eyetest.errors import counted, listed, param
-from eyetest.measures.results import (
-    TESTS,
-    Measured,
-    NotMeasurable,
-    Results,
-    Settings,
-    measure,
-)
+from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import mean_columns, mean_table
 from eyetest.records import GIVEN, Asked

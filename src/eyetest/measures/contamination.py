@@ -214,15 +214,8 @@ def _test(members: pl.DataFrame | None, settings: Settings) -> dict[str, Any]:
             families = _families(members, kind)
     nothing = IntervalEstimate(None, None, None).named("dose")
     if families is None or families.is_empty():
-        return {
-            "evidence": None,
-            "p": None,
-            **nothing,
-            **dict.fromkeys(_DETECTABLE),
-            "excess": None,
-            "n": 0,
-            "twins": 0,
-        }
+        unknown: dict[str, Any] = {"evidence": None, "p": None, **nothing}
+        return unknown | dict.fromkeys((*_DETECTABLE, "excess")) | {"n": 0, "twins": 0}
     lists, kind = families.get_column("held").to_list(), families.item(0, "evidence")
     values: Floats = np.full((len(lists), max(map(len, lists))), np.nan)
     for row, own in zip(values, lists, strict=True):

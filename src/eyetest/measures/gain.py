@@ -208,7 +208,10 @@ def best_no_image(results: Results, settings: Settings) -> Measured:
     around = [*results.varied(["benchmark"]), *results.by_tags(settings.by)]
     rows: list[dict[str, Any]] = []
     for part in side_by_side(results, around, ("model", *PROTOCOL)):
-        without, seen = (_with_modality(part, modalities) for modalities in (BLIND_MODALITIES, WITH_IMAGE))
+        shown = [str(modality) for _, modality, *_ in part.columns]
+        without, seen = (
+            [at for at, modality in enumerate(shown) if modality in some] for some in (BLIND_MODALITIES, WITH_IMAGE)
+        )
         known = {column: int((~np.isnan(part.scores[:, column])).sum()) for column in without}
         rivals = [column for column, n in known.items() if n >= _NEARLY_ALL * max(known.values())]
         if rivals:
@@ -218,10 +221,6 @@ def best_no_image(results: Results, settings: Settings) -> Measured:
     if not rows:
         raise NotMeasurable("best-no-image: no model was asked without the image")
     return Measured(pl.DataFrame(rows, schema={**dict.fromkeys(around, pl.String), **_COLUMNS}))
-
-
-def _with_modality(part: SideBySide, modalities: Sequence[str]) -> list[int]:
-    return [index for index, (_, modality, *_) in enumerate(part.columns) if modality in modalities]
 
 
 def _series(part: SideBySide, column: int) -> tuple[str, str | None]:

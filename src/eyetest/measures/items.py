@@ -64,9 +64,7 @@ def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
 @measure(
     "wrong-golds",
     "golds that models' votes speak against, the most suspect first: a queue for people",
-    {
-        "people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong"),
-    },
+    {"people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong")},
     by_tag=False,
 )
 def wrong_golds(results: Results, settings: Settings) -> Measured:
@@ -121,10 +119,7 @@ def _share(people: Any) -> float:
 
 def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     """The choice of each model for each item, and its mean score; no choice where tests tie."""
-    items = results.items
-    if "kinds" not in items.columns:
-        items = items.with_columns(pl.lit(None, pl.String).alias("kinds"))
-    known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
+    known = results.items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
     choice = pl.col("choice").replace_strict(_POSITIONS, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()
     return (

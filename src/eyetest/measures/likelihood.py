@@ -71,8 +71,6 @@ def weighed(results: Results, by: Sequence[str] = (), method: str = LIKELIHOOD) 
     )
     columns = ("template", "order", "sample", "options", "golds", "score", *results.by_tags(by))
     plain = scored.select(pl.col(_WORDS).cast(pl.String), *columns)
-    if "candidates" not in results.replies.collect_schema():
-        raise nothing
     request = pl.col("benchmark", "request").cast(pl.String)
     known = results.replies.select(request, "candidates").drop_nulls("candidates")
     rows = plain.join(known, on=("benchmark", "request")).sort(_LIKE).collect(engine="streaming")

@@ -14,14 +14,7 @@ from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
 from eyetest.measures.stats.intervals import column_means, plain
 from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.stats.ranking import (
-    METHODS,
-    gini,
-    mean_ranks,
-    separable_pairs,
-    standard_deviation,
-    standings,
-)
+from eyetest.measures.stats.ranking import METHODS, gini, mean_ranks, separable_pairs, standard_deviation, standings
 from eyetest.measures.tables import mean_columns, side_by_side, uneven_items, with_adjusted
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"

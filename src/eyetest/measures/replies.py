@@ -52,10 +52,8 @@ def length(results: Results, settings: Settings) -> Measured:
     scored = results.with_items("cluster", "options", by=settings.by)
     rows = scored.filter(pl.col("outcome").cast(pl.String) != "failed").with_columns(_MARKED.alias("format_hits"))
     rows = rows.select(*dict.fromkeys((*keys, *asked, "item", "cluster", "format_hits")))
-    labels = [kind for kind in SENTENCE_KINDS if kind not in results.replies.collect_schema()]
-    replies = results.replies.with_columns(pl.lit(None, pl.Int64).alias(kind) for kind in labels)
     words = rows.with_columns(pl.col(asked).cast(pl.String)).join(
-        replies.filter(text.str.len_chars() > 0).with_columns(
+        results.replies.filter(text.str.len_chars() > 0).with_columns(
             text.str.count_matches(r"\S+").cast(pl.Float64).alias("words"),
             text.map_elements(lambda words: float(len(split_sentences(words))), pl.Float64).alias("sentences"),
             text.str.len_chars().cast(pl.Float64).alias("characters"),
@@ -105,8 +103,6 @@ def _transcripts(results: Results) -> tuple[pl.DataFrame, str]:
     plain = pl.col("benchmark", "model", "modality", "ask", "request").cast(pl.String)
     shown = results.with_items("cluster").with_columns(plain).filter(pl.col("modality") == "screenshot")
     series = ["benchmark", "model", "item"]
-    if "copied" not in results.replies.collect_schema():
-        raise NotMeasurable("ocr-accuracy: no words of any reply are known")
     known = results.replies.select(pl.col("benchmark", "request").cast(pl.String), "copied").drop_nulls("copied")
     copied = shown.join(known, on=("benchmark", "request")).group_by(*series, "cluster").agg(pl.col("copied").mean())
     transcripts = copied.collect(engine="streaming")
@@ -158,8 +154,6 @@ def cost(results: Results, settings: Settings) -> Measured:
     keys = ["model"] if settings.own["over"] else results.keys()
     asked = ("benchmark", "request")
     words = results.scores.select(pl.col(*dict.fromkeys((*keys, *asked))).cast(pl.String)).unique()
-    if not {"seconds", "tokens_in"} <= set(results.replies.collect_schema()):
-        raise NotMeasurable("cost: no answer has its seconds or tokens")
     spent = words.join(results.replies.select(*asked, "seconds", "tokens_in", "tokens_out"), on=asked)
     whole = spent.group_by(keys).agg(
         pl.len().cast(pl.Float64).alias("calls"), pl.col("seconds", "tokens_in", "tokens_out").sum()

@@ -72,7 +72,12 @@ def read_completion(request: str, data: bytes) -> Response:
 
 def read_first_token(data: bytes) -> list[tuple[str, float]]:
     """The likeliest first tokens of a reply with status 200, and their log-probabilities; empty without any."""
-    content = _get(_get(_choice(_get(_decoded(data), "choices")), "logprobs"), "content")
+    return first_tokens(_get(_decoded(data), "choices"))
+
+
+def first_tokens(choices: Any) -> list[tuple[str, float]]:
+    """The same of the choices in a reply."""
+    content = _get(_get(_choice(choices), "logprobs"), "content")
     tops = _get(_first(content), "top_logprobs")
     return [known for top in (tops if isinstance(tops, list) else ()) if (known := _weighed(top))]
 

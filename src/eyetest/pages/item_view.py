@@ -14,6 +14,7 @@ from PIL import Image as Pillow
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError
 from eyetest.pages.page import clip, plain
+from eyetest.probes.images import flattened
 from eyetest.records import PLACEHOLDER, ImageRef, Item, Verdict, letter
 
 _SIDE = 240
@@ -74,12 +75,9 @@ class Album:
 
 def draw_small(image: Pillow.Image, side: int) -> tuple[str, bytes]:
     """A thumbnail in RGB on white, for any image mode: its file format and bytes, the shorter of two formats."""
-    if image.mode.startswith("I;16"):
-        image = image.convert("I").point(lambda value: value / 256).convert("L")
+    image = flattened(image) if image.mode.startswith("I;16") else image  # which cannot be shrunk as it is
     image.thumbnail((side, side), reducing_gap=2)
-    image = image.convert("RGBA")
-    paper = Pillow.new("RGB", image.size, "white")
-    paper.paste(image, mask=image.getchannel("A"))
+    paper = flattened(image)
     files = {kind: io.BytesIO() for kind in ("jpeg", "png")}
     for kind, file in files.items():
         paper.save(file, kind, quality=80, optimize=True)

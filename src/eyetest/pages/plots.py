@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
@@ -84,13 +83,7 @@ def rows(names: Sequence[str], field: str = "series", **scale: Any) -> alt.Y:
     return alt.Y(field, type="nominal", sort=list(names), title=None).scale(domain=list(names), **scale)
 
 
-def across(
-    title: str,
-    *,
-    form: str = PERCENT,
-    domain: Sequence[float] | None = None,
-    ticks: int = 5,
-) -> Across:
+def across(title: str, *, form: str = PERCENT, domain: Sequence[float] | None = None, ticks: int = 5) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
     axis = alt.Axis(tickCount=ticks, labelExpr=_labels(form))
@@ -103,9 +96,9 @@ def _labels(form: str) -> str:
     return f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')"
 
 
-def shares(ticks: int = 5, **more: Any) -> alt.Axis:
+def shares() -> alt.Axis:
     """An axis of shares."""
-    return alt.Axis(tickCount=ticks, labelExpr=_labels(PERCENT), **more)
+    return alt.Axis(tickCount=5, labelExpr=_labels(PERCENT))
 
 
 def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.LayerChart:
@@ -161,15 +154,6 @@ def stacked(frame: pl.DataFrame, index: Sequence[str], colours: Mapping[str, str
     return bars
 
 
-def labelled_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
-    """A pale bar for each row's ``items``, followed by text."""
-    y = rows(frame.get_column(field).to_list(), field)
-    chart = chart_of(frame, x=alt.X("items:Q", axis=None), y=y)
-    words = chart.mark_text(align="left", dx=5).encode(text=text)
-    bars = chart.mark_bar(color=palette.QUIET, height=9)
-    return layered(bars, words).properties(width=width, height=step(len(frame)))
-
-
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts one over the other."""
     chart = alt.layer(*charts)
@@ -192,7 +176,7 @@ def one_each(frame: pl.DataFrame, column: str, draw: Callable[[pl.DataFrame], Ch
     return alt.vconcat(*(draw(part).properties(title=clip(str(value), 120)) for (value,), part in parts.items()))
 
 
-def side_by_side(order: Sequence[str], panels: Iterable[Panel], spacing: int = 14) -> ChartType:
+def side_by_side(order: Sequence[str], panels: Iterable[Panel]) -> ChartType:
     """Panels with common rows."""
     height = step(len(order))
     axes = chain([rows(order)], repeat(rows(order).axis(None)))  # only the first shows the names
@@ -200,34 +184,7 @@ def side_by_side(order: Sequence[str], panels: Iterable[Panel], spacing: int = 1
         draw(y=y).properties(width=width, height=height, **({"title": title} if title else {}))
         for (draw, width, title), y in zip(panels, axes, strict=False)
     ]
-    return alt.hconcat(*drawn, spacing=spacing)
-
-
-class Dots(NamedTuple):
-    """Specification of a panel: a column of estimates, its axis, a dashed line unless None, a colour."""
-
-    value: str
-    title: str
-    form: str = POINTS
-    at: float | None = 0.0
-    colour: Any = alt.value(palette.SIGHTED)
-
-
-def dot_panels(frame: pl.DataFrame, *dots: Dots, split: str = "") -> ChartType:
-    """Panels of dots on intervals for columns, or for the values of a column; series in the order of the rows."""
-    parts = frame.partition_by(split, maintain_order=True, as_dict=True) if split else {("",): frame}
-    known = [dot for dot in dots if dot.value in frame.columns and frame.get_column(dot.value).drop_nulls().len()]
-    width = max(46, 480 // max(2, len(parts) * len(known)))
-    panels = list[Panel]()
-    for each in known:
-        ends = bounded(each.value)
-        low, high = frame.select(low=pl.min_horizontal(ends).min(), high=pl.max_horizontal(ends).max()).row(0)
-        domain = (1.05 * min(0.0, low), 1.05 * max(0.0, high) or 1.0) if split else None
-        x = across(each.title, form=each.form, domain=domain, ticks=3 if width > 100 else 2)
-        how = {"x": x, "at": each.at, "color": each.colour}
-        for (name,), part in parts.items():
-            panels.append((partial(panel, part, each.value, **how), width, str(name)))
-    return side_by_side(list(dict.fromkeys(frame.get_column("series"))), panels, 10)
+    return alt.hconcat(*drawn, spacing=14)
 
 
 _SVG = "http://www.w3.org/2000/svg"

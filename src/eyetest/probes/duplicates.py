@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 from eyetest.benchmarks.folder import distinct_images
 from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.images import (
-    ALIKE,
-    MOST_PAIRS,
-    image_facts,
-    in_parallel,
-    overlaid_likeness,
-    promising_pairs,
-)
+from eyetest.probes.images import ALIKE, MOST_PAIRS, image_facts, in_parallel, overlaid_likeness, promising_pairs
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, Item
 from eyetest.text import folded

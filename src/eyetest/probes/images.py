@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -41,7 +42,6 @@ class ImageFacts(NamedTuple):
     problem: str = ""
     one_colour: bool = False
     tiny: bool = False  # too small to be compared
-    spread: int = 0  # the widest range of values in any colour channel
     pixels: bytes = b""  # a hash of what is seen: equal for files that differ only in their wrapping
     thumbnail: npt.NDArray[np.uint8] | None = None  # grey, 32 × 32: small enough to keep for a million images
 
@@ -57,15 +57,7 @@ _known: WeakKeyDictionary[Subject, dict[str, ImageFacts]] = WeakKeyDictionary()
 def image_facts(subject: Subject) -> dict[str, ImageFacts]:
     """The facts of every distinct image by its hash, computed at the first call for a subject."""
     if subject not in _known:
-        images = list(distinct_images(subject.items).values())
-
-        def look(image: ImageRef) -> ImageFacts:
-            facts = look_at(subject.benchmark.images, image)
-            return facts._replace(
-                one_colour=not facts.problem and facts.spread <= _ONE_COLOUR,
-                tiny=min(image.width, image.height) < _TINY,
-            )
-
+        images, look = list(distinct_images(subject.items).values()), partial(look_at, subject.benchmark.images)
         facts = in_parallel(look, images, lambda share: subject.progress("looking at images", share))
         _known[subject] = {image.sha256: fact for image, fact in zip(images, facts, strict=True)}
     return _known[subject]
@@ -81,7 +73,8 @@ def look_at(store: ImageStore, image: ImageRef) -> ImageFacts:
     digest = hashlib.blake2b(opened.tobytes(), digest_size=16, person=b"%dx%d" % (image.width, image.height))
     extremes: Any = opened.getextrema()
     return ImageFacts(
-        spread=max(high - low for low, high in extremes),
+        one_colour=max(high - low for low, high in extremes) <= _ONE_COLOUR,
+        tiny=min(image.width, image.height) < _TINY,
         pixels=digest.digest(),
         thumbnail=shades.reshape(THUMBNAIL_SIDE // 2, 2, -1, 2).mean(axis=(1, 3)).astype(np.uint8),
     )
@@ -95,10 +88,11 @@ def grey_thumbnail(image: Pillow.Image) -> npt.NDArray[np.uint8]:
 
 def open_small(data: bytes, side: int) -> Pillow.Image:
     """An image in RGB on white, upright, no smaller than ``side`` (JPEG is decoded at reduced size)."""
-    return _flattened(ImageOps.exif_transpose(decode(data, side)))
+    return flattened(ImageOps.exif_transpose(decode(data, side)))
 
 
-def _flattened(image: Pillow.Image) -> Pillow.Image:
+def flattened(image: Pillow.Image) -> Pillow.Image:
+    """An image of any mode in RGB on white."""
     if image.mode.startswith(("I", "F")):
         values = np.nan_to_num(np.asarray(image, dtype=np.float64))
         low = min(0.0, float(values.min()))

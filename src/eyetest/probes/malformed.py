@@ -107,8 +107,11 @@ def _findings(
 
 def _without_images(items: list[Item]) -> Finding:
     """The first finding where no probe saw an image."""
-    named = Counter(where for item in items for where in names_images(item))
+    named: dict[str, str] = {}
+    for item in items:
+        named = names_images(item) | named
     naming = sum(bool(names_images(item)) for item in items)
+    example = f" ({short(next(iter(named.values())))})" if named else ""
     if named:
         title = f"No image is here, and {naming:,} of {counted(len(items), 'item')} name one"
         title += f" ({listed(named, 3)}): nothing that needs images was tested"
@@ -121,8 +124,8 @@ def _without_images(items: list[Item]) -> Finding:
         verdict="keep",
         title=title,
         detail="Repeats, copies and images that show nothing were not looked for, and `--fix` removes no item. "
-        "Put the images where the file names them, or say where they are: "
-        f"`{param('images', 'DIR')}`, `{param('fields', 'images=COLUMN')}`.",
+        f"Put the images where the file names them{example}, or say where they are: "
+        f"`{param('images', 'DIR')}` (paths of the file start there), `{param('fields', 'images=COLUMN')}`.",
         numbers={"items": len(items), "naming": naming},
     )
 

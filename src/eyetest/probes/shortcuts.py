@@ -226,11 +226,12 @@ def _report(subject: Subject, table: OptionTable, guesses: Sequence[Guess]) -> I
 def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[int, int]) -> Finding:
     """The test of how many items are listed, which detects a few strong shortcuts that accuracy hides."""
     chance, most = float(by_chance.mean()), int(by_chance.max())
+    given_away = "1 gold is" if len(evidence) == 1 else f"{len(evidence):,} golds are"
     return Finding(
         probe=NAME,
         kind=f"{view}-given-away",
         severity="suspect",
-        title=f"From {_WHAT[view]} alone: {len(evidence):,} golds are nearly given away, {chance:.0f} by chance",
+        title=f"From {_WHAT[view]} alone: {given_away} nearly given away, {chance:.0f} by chance",
         detail=f"All learners give these golds much more than chance does; with random golds that happened to "
         f"{chance:.1f} items, at most to {most} ({len(by_chance)} draws). Few items with one habit (the "
         "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),

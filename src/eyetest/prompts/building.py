@@ -10,7 +10,7 @@ import msgspec
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.prompts.sets import Example, TaskKind, Wording, fill, known_prompts, load_prompts, slots
-from eyetest.records import MAX_CHOICES, PLACEHOLDER, Item, image_numbers, mark, shown_order
+from eyetest.records import PLACEHOLDER, Item, image_numbers, mark, shown_order
 from eyetest.records.item import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.tables import Ask, Condition, Letters, Modality
 
@@ -187,15 +187,11 @@ def refuse(item: Item, condition: Condition) -> None:
         raise CannotApply("no image")
 
 
-_MARKS: dict[Letters, tuple[str, ...]] = {
-    style: tuple(mark(style, position) for position in range(MAX_CHOICES)) for style in ("upper", "lower", "digit")
-}
-
-
 def option_lines(options: Sequence[str], letters: Letters, wording: Wording) -> str:
     """All options, each after its letter."""
-    shown = zip(_MARKS[letters][: len(options)], options, strict=True)
-    lines = [fill(wording.option, letter=mark, option=option) for mark, option in shown]
+    lines = [
+        fill(wording.option, letter=mark(letters, position), option=option) for position, option in enumerate(options)
+    ]
     return wording.between.join(
         line if option else line.rstrip() for line, option in zip(lines, options, strict=True)
     )
@@ -225,7 +221,7 @@ def _example_answer(example: Example, shown: str, condition: Condition, wording:
         return example.reply
     answer = example.answer
     if example.options:
-        answer = _MARKS[condition.letters][example.options.index(answer)]
+        answer = mark(condition.letters, example.options.index(answer))
     if condition.ask == "direct":
         return fill(wording.reply, letter=answer, option=example.answer) if example.options else answer
     asked = "\n".join(filter(None, (example.question, shown)))
@@ -255,7 +251,7 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     candidates = _candidates(item) if weighed else ()
     if condition.method == "first-token":  # the letter under which each option is shown
         order = shown_order(item, condition)
-        candidates = tuple(_MARKS[condition.letters][order.index(i)] for i in range(len(order)))
+        candidates = tuple(mark(condition.letters, order.index(i)) for i in range(len(order)))
     wording = known_prompts(condition.prompts).of(item)
     turns = _turns(item, condition, view, answers) if tells_history(item, condition) else []
     hint, question, options = _body(item, condition, view, wording)

@@ -34,21 +34,10 @@ def read_recipe(name: str) -> Recipe:
     return convert(parse_yaml(recipe_text(name), name) or {}, Recipe, name)
 
 
-class ListedRecipe(NamedTuple):
-    """A recipe by name, with the first sentence about it and the tags that it needs."""
-
-    name: str
-    about: str
-    tags: str
-
-
-def list_recipes() -> list[ListedRecipe]:
-    """The recipes that come with eyetest."""
+def list_recipes() -> list[tuple[str, str, str]]:
+    """The recipes that come with eyetest: the name, the first sentence about it, and the tags that it needs."""
     loaded = {name: read_recipe(name) for name in recipe_names()}
-    return [
-        ListedRecipe(name, re.split(r"[.;]\s", recipe.about)[0], describe_tags(recipe))
-        for name, recipe in loaded.items()
-    ]
+    return [(name, re.split(r"[.;]\s", known.about)[0], describe_tags(known)) for name, known in loaded.items()]
 
 
 class NeededTag(NamedTuple):

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, counted, heading, param, typed
-from eyetest.harden.options.growing import grow_options
-from eyetest.harden.options.record import FOUND, OptionSettings, OptionsRecord
+from eyetest.harden.options.growing import GrownOptions, grow_options
+from eyetest.harden.options.record import FOUND, OptionSettings
 from eyetest.models.specs import parse_models
-from eyetest.prompts.sets import Prompts, load_prompts
+from eyetest.prompts.sets import load_prompts
 from eyetest.recipes.loading import refuse_others
 from eyetest.recipes.panels import StoppedEarly
-from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
+from eyetest.records import Item, Prompt, Response
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
@@ -29,14 +28,6 @@ from eyetest.store import write_json
 OPTIONS_RECORD = "options.json"  # who wrote which options
 
 
-class HardenedOptions(NamedTuple):
-    """The benchmark with more options, the record of these, and the items that people should look at."""
-
-    benchmark: Benchmark
-    record: OptionsRecord
-    open: Sequence[Verdict]
-
-
 def write_options(
     benchmark: Benchmark,
     folder: Path,
@@ -44,19 +35,18 @@ def write_options(
     authors: OptionAuthors | None = None,
     *,
     tell: Callable[[str], None] = lambda line: None,
-) -> HardenedOptions:
+) -> GrownOptions:
     """Give items more options in a folder; ``tell`` reports work that takes a while."""
     refuse_others(folder, "writing options", {BENCHMARK, OPTIONS_RECORD, RUN}, BENCHMARK)
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another folder")
     tell("choosing options")
     grown = grow_options(benchmark, folder / BENCHMARK, settings, authors=authors, overwrite=True)
-    record = grown.record
-    write_json(folder / OPTIONS_RECORD, record)
-    return HardenedOptions(grown.benchmark, record, grown.verdicts)
+    write_json(folder / OPTIONS_RECORD, grown.record)
+    return grown
 
 
-def option_notes(done: HardenedOptions) -> Iterator[str]:
+def option_notes(done: GrownOptions) -> Iterator[str]:
     """Notes for the user: authors of options, rejections, accuracy without images, items for people."""
     record = done.record
     if found := record.outcomes.get(FOUND):
@@ -70,34 +60,17 @@ def option_notes(done: HardenedOptions) -> Iterator[str]:
     if record.turned_down:
         yield "rejected: " + ", ".join(f"{why} {count:,}" for why, count in record.turned_down.items())
     yield from (f"{what}: {count:,}" for what, count in record.unread.items())
-    if done.open:
-        yield f"{counted(len(done.open), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
+    if done.verdicts:
+        yield f"{counted(len(done.verdicts), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
 
 
-class Authors(NamedTuple):
-    """The models that write and check options."""
-
-    writer: str
-    checker: str
-    entries: dict[str, ModelEntry]
-    prompts: Prompts
-
-    def seated(self, run: Path, benchmark: Benchmark, watch: Watch | None = None) -> OptionAuthors:
-        """The models, ready to be asked; a run keeps their answers. `StoppedEarly` if asking ends early."""
-        questions = Questions(run, benchmark, self.entries)
-
-        def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
-            replies, progress = questions.ask(name, lambda: prompts, "distractors", watch, self.prompts.recorded)
-            if progress.stopped or progress.abandoned:
-                raise StoppedEarly(progress)
-            return replies
-
-        return OptionAuthors(ask, self.writer, self.checker, self.prompts)
+SeatAuthors = Callable[[Path, Benchmark, Watch | None], OptionAuthors]
+"""Makes models ready to be asked; a run keeps their answers. `StoppedEarly` if asking ends early."""
 
 
 def authors_of(
     writer: str | None, checker: str | None, models: str | Path | None, prompts: str | None = None
-) -> Authors | None:
+) -> SeatAuthors | None:
     """The models that write and check options, by specs or names in a file of models; None without any."""
     if writer is None and checker is None:
         return None
@@ -109,10 +82,23 @@ def authors_of(
     )
     if writing.spec == checking.spec or first == second:
         raise InputError(f"{heading('checker')}: {checker} cannot check its own options; name another")
-    return Authors(first, second, {first: writing, second: checking}, load_prompts(prompts))
+    chosen = load_prompts(prompts)
+
+    def seated(run: Path, benchmark: Benchmark, watch: Watch | None) -> OptionAuthors:
+        questions = Questions(run, benchmark, {first: writing, second: checking})
+
+        def ask(name: str, asked: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
+            replies, progress = questions.ask(name, lambda: asked, "distractors", watch, chosen.recorded)
+            if progress.stopped or progress.abandoned:
+                raise StoppedEarly(progress)
+            return replies
+
+        return OptionAuthors(ask, first, second, chosen)
+
+    return seated
 
 
-def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch | None = None) -> None:
+def write_open_options(plan: Reforming, authors: SeatAuthors, kit: Kit, watch: Watch | None = None) -> None:
     """Add options that models write to the kit; the run is kept beside the benchmark."""
     reading, settings = plan.dataset.checked(plan.dataset.name)
     if plan.dataset.reformer != OPEN_ANSWERS or not isinstance(settings, OpenAnswerSettings):
@@ -129,9 +115,9 @@ def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch
     asked = msgspec.structs.replace(plan, to=folder / "questions", overwrite=True)
     benchmark = build(asked, drafting=open_questions).benchmark
     wanted = [Case(item, item.references[0], need=settings.options - 1) for item in benchmark]
-    names = authors.writer, authors.checker
-    done = write_distractors(wanted, authors.seated(folder / RUN, benchmark, watch))
+    seated = authors(folder / RUN, benchmark, watch)
+    done = write_distractors(wanted, seated)
     kit.written = done.by_item
     down = "; ".join(f"{reason}: {count:,}" for reason, count in done.turned_down.most_common())
     kept = f"{counted(sum(map(len, done.by_item.values())), 'distractor')} of {counted(len(benchmark), 'question')}"
-    kit.note(f"{kept} by {names[0]}, checked by {names[1]}{f' (rejected: {down})' if down else ''}")
+    kit.note(f"{kept} by {seated.writer}, checked by {seated.checker}{f' (rejected: {down})' if down else ''}")

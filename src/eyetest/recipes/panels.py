@@ -81,7 +81,9 @@ def seat(
     """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. More
     models than the recipe's panel has are refused unless they are named: mostly a part of models.yaml was meant.
     """
-    check_names(recipe, named)
+    if unknown := [name for name in named if name not in recipe.panels]:
+        known = ", ".join(recipe.panels)
+        raise InputError(f'{heading("panels")}: the recipe has no panel "{unknown[0]}"; it has {known}')
     seated = {}
     absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
@@ -103,8 +105,9 @@ def seat(
         members_of = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
         seated[name] = Seated(name, panel, *members_of)
     if absent:
-        near = nearest(next(iter(absent)), models)
-        raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
+        first = next(iter(absent))
+        how = f"name it in {param('panels', 'NAME=A,B,…')}" if first in models else nearest(first, models)
+        raise InputError(f"{heading('hold_out')}: {first} is on no panel; {how}")
     return seated
 
 
@@ -126,7 +129,6 @@ def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
     """Panels of models with answers: those named, or all with a panel's modality."""
-    check_names(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
@@ -142,14 +144,6 @@ def seated_on_answers(
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=answering), known, wanted, held_out)
     return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
-
-
-def check_names(recipe: Recipe, named: Iterable[str]) -> None:
-    """Refuse a panel that the recipe does not have."""
-    for name in named:
-        if name not in recipe.panels:
-            known = ", ".join(recipe.panels)
-            raise InputError(f'{heading("panels")}: the recipe has no panel "{name}"; it has {known}')
 
 
 def answering_models(results: Results, panel: Panel) -> list[str]:

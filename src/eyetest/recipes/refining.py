@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -39,7 +39,6 @@ from eyetest.reports.dataset_card import card_of, read_facts, write_card
 from eyetest.reports.refinements import (
     NOT_REVIEWED,
     Members,
-    Records,
     RefinedFrom,
     RefinedItems,
     RefinementRecord,
@@ -55,25 +54,7 @@ from eyetest.tabular.table import sheet_text
 from eyetest.version import __version__
 
 KINDS: tuple[VerdictKind, ...] = ("keep", "drop", "fix", "review")
-
-
-class StageAnswers(NamedTuple):
-    """A stage's panel, its answers, and the items that reached it."""
-
-    seated: Seated
-    evidence: Evidence
-    items: list[Item]
-
-
-class FunnelRow(NamedTuple):
-    """Counts of a stage."""
-
-    stage: str
-    into: int
-    keep: int
-    drop: int
-    fix: int
-    review: int
+FUNNEL_COLUMNS = ("stage", "into", *KINDS)
 
 
 @dataclass
@@ -127,14 +108,14 @@ class Refining:
         refuse_hopeless(self.recipe, list(self._items.values()))
         refined = Refined(notes=notes)
         alive = list(self._items.values())
-        self._answers: list[StageAnswers] = []
+        self._answers: list[tuple[Seated, Evidence, list[Item]]] = []  # by stage, with the items that reached it
         for stage in self.recipe.stages:
             try:
                 verdicts = self._stage(stage, alive, refined.notes)
             except CannotMeet as error:
-                where = "; ".join(
-                    f"{row.stage}: {row.into:,} in, {row.keep + row.fix:,} kept" for row in funnel(refined.stages)
-                )
+                counts = funnel(refined.stages)
+                kept = [f"{one['stage']}: {one['into']:,} in, {one['keep'] + one['fix']:,} kept" for one in counts]
+                where = "; ".join(kept)
                 raise InputError(f"{error} ({where})") from None
             waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
             refined.stages.append((stage.title, verdicts))
@@ -196,7 +177,7 @@ class Refining:
         scores = self.source.collect(seated, alive, stage, rule)
         notes += [line for line in answer_notes(seated, scores) if line not in notes]
         evidence = Evidence(scores, seated.models, seated.tests)
-        self._answers.append(StageAnswers(seated, evidence, list(alive)))
+        self._answers.append((seated, evidence, list(alive)))
         if not seated.held_out:
             return evidence
         deciding = [seat.model for seat in seated.seats]
@@ -260,7 +241,7 @@ class Refining:
     def _write(self, refined: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
         write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
-        write_file(self.to / FUNNEL, sheet_text(FunnelRow._fields, funnel(refined.stages)))
+        write_file(self.to / FUNNEL, sheet_text(FUNNEL_COLUMNS, ([*row.values()] for row in funnel(refined.stages))))
         write_json(self.to / ABOUT, self._record(refined))
         if refined.kept:
             self._write_benchmark(refined)
@@ -278,7 +259,7 @@ class Refining:
         old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
         manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
-        known = card_of(written, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
+        known = card_of(written, read_facts(self.to / FACTS), self.to)
         write_card(known, written.path, written.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
@@ -323,10 +304,12 @@ def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
     ]
 
 
-def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]]) -> list[FunnelRow]:
-    """Counts of every stage."""
+def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]]) -> list[dict[str, Any]]:
+    """Counts of every stage: its name, the items that reached it, and how many got each verdict."""
     counts = [(stage, Counter(verdict.verdict for verdict in verdicts)) for stage, verdicts in stages]
-    return [FunnelRow(stage, found.total(), *(found[kind] for kind in KINDS)) for stage, found in counts]
+    return [
+        {"stage": stage, "into": found.total()} | {kind: found[kind] for kind in KINDS} for stage, found in counts
+    ]
 
 
 def refuse_foreign(to: Path) -> None:

@@ -25,15 +25,6 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_crowd: bool = False  # several uncounted objects under one box
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A question of a dialogue, with its answer and the other candidates."""
-
-    question: str
-    answer: str
-    options: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()  # other right answers
-
-
 class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of a dataset; fields that its file lacks stay empty."""
 
@@ -51,7 +42,8 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     also: tuple[str, ...] = ()  # other classes that are true of it
     captions: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()
-    turns: tuple[Exchange, ...] = ()
+    turns: tuple["Annotation", ...] = ()
+    """Questions of a dialogue, each with its answer as ``label``, other right answers, and candidates as options."""
     steps: tuple[str, ...] = ()
     """Consecutive actions; the image shows one of them, or ``images`` shows all."""
     tags: dict[str, Any] = {}  # other properties to sort items by: split, question type, subject …
@@ -64,6 +56,11 @@ class ClassLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     synonyms: tuple[str, ...] = ()
     synset: str = ""  # WordNet id, where the dataset gives one: ``n01440764``
     parent: str = ""  # group in the dataset's own hierarchy
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, each once."""
+        return tuple(dict.fromkeys(name for name in (self.name, *self.synonyms) if name.strip()))
 
 
 class Annotations:
@@ -93,7 +90,7 @@ def _check(record: Annotation) -> None:
     for region in record.regions:
         words += (region.label, *region.expressions)
     for turn in record.turns:
-        words += (turn.question, turn.answer, *turn.options, *turn.answers)
+        _check(turn)
     words += (image for image in record.images if not isinstance(image, bytes))
     for word in words:
         if not isinstance(word, str):

@@ -1,7 +1,8 @@
 """The first sentences of a report, from the measures; significance is that of adjusted tests."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup
@@ -19,14 +20,6 @@ _LONGEST_NAME, _MOST_BENCHMARKS = 48, 6
 _OCR_STAND_IN = "reader:"  # specs of models that are given the text of an OCR engine
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
-
-
-class _Rivals(NamedTuple):
-    """Numbers of models with the image that are better than the best without it, worse, or neither."""
-
-    better: int = 0
-    worse: int = 0
-    open: int = 0
 
 
 def nothing_scored(report: Report, links: ReportItems) -> Markup:
@@ -55,7 +48,7 @@ def first_sentence(report: Report) -> str:
     )
     verdict = ""
     for row in blind:
-        verdict = _verdict(row, _rivals(report).get("", _Rivals()), report.material.settings.level)
+        verdict = _verdict(row, _rivals(report).get("", Counter()), report.material.settings.level)
         chosen = "" if row["options_n"] == row["n"] else f"{estimate(row['with_options'])} on items with options, "
         guessing = "" if row["guessing"] is None else f" ({chosen}guessing {estimate(row['guessing'])})"
         scores.append(f"without it, {_name(row)} scores {_share(row, 'no_image')}{guessing}")
@@ -88,22 +81,23 @@ def _need(report: Report) -> Iterator[str]:
                 words += f", and {estimate(row['with_options'])} on the {row['options_n']:,} items with options"
             side = f"{'' if _is_sure(row, level) else 'not '}significantly {'above' if row['above'] > 0 else 'below'}"
             words += f", {side} guessing ({estimate(row['guessing'])})"
-        if any(against := rivals.get(name, _Rivals())):
-            words += f"; of {counted(sum(against), 'model')} with the image, {against.better:,} significantly better"
-            words += f" and {against.worse:,} worse"
+        if against := rivals.get(name):
+            words += f"; of {counted(against.total(), 'model')} with the image, {against['better']:,} significantly"
+            words += f" better and {against['worse']:,} worse"
         yield f"{words}."
 
 
-def _rivals(report: Report) -> dict[str, _Rivals]:
-    """By benchmark, or by "" where there is only one."""
-    counts: dict[str, list[int]] = {}
+def _rivals(report: Report) -> dict[str, Counter[str]]:
+    """How many models with the image are better than the best without it, worse, or neither; by benchmark, or by ""
+    where there is only one.
+    """
+    counts: dict[str, Counter[str]] = {}
     for row in rows_of(report, "best-no-image"):
-        if row["rival"] is None:
-            continue
-        sure = _is_sure(row, report.material.settings.level)
-        place = 2 if not sure else 0 if row["difference"] > 0 else 1
-        counts.setdefault(row.get("benchmark", ""), [0, 0, 0])[place] += 1
-    return {name: _Rivals(*three) for name, three in counts.items()}
+        if row["rival"] is not None:
+            sure = _is_sure(row, report.material.settings.level)
+            kind = "neither" if not sure else "better" if row["difference"] > 0 else "worse"
+            counts.setdefault(row.get("benchmark", ""), Counter())[kind] += 1
+    return counts
 
 
 def _best_without(report: Report) -> list[dict[str, Any]]:
@@ -115,22 +109,22 @@ def _is_sure(row: Row, level: float) -> bool:
     return row["p_adjusted"] is not None and row["p_adjusted"] < 1 - level
 
 
-def _verdict(row: Row, against: _Rivals, level: float) -> str:
+def _verdict(row: Row, against: Counter[str], level: float) -> str:
     """The answer in a few words, within what tests and intervals support."""
     if _is_sure(row, level) and row["above"] > 0:
         return "Part of this benchmark does not need the image: "
-    if not any(against):
+    if not against:
         return ""
-    if against.better == sum(against) and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
+    if against["better"] == against.total() and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
         return "This benchmark needs its images: "
-    if not against.better:
+    if not against["better"]:
         return "There is no evidence that the images are needed: "
     return "The images help: "
 
 
 def _use(report: Report) -> Iterator[str]:
-    """What the image adds."""
-    mean, gains = mean_gain(report), _gains(report, "gain")
+    """What the image adds: the measure's last row is the average over the others, or the only one."""
+    mean, gains = next(reversed(rows_of(report, "gain")), None), _gains(report, "gain")
     if mean is not None and mean["gain"] is not None and gains:
         shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
         whole = f"{shown:,} of {counted(len(gains), 'gain')}"
@@ -190,11 +184,6 @@ def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
     """Rows of a measure over the usual answers and those without the image; none if it does not apply."""
     table = report.material.known(measure, scope="usual and blind")
     return [] if table is None else table.to_dicts()
-
-
-def mean_gain(report: Report) -> dict[str, Any] | None:
-    """The gain measure's average over the rows of the headline; of a single row, that one."""
-    return next(reversed(rows_of(report, "gain")), None)
 
 
 def usual(report: Report) -> str:

@@ -20,7 +20,7 @@ from eyetest.errors import InputError, counted, heading, nearest, param, short
 from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown
 from eyetest.records import Item, Manifest, tag_word
-from eyetest.reports.refinements import Records, RefinementHistory, Residual, read_refinement
+from eyetest.reports.refinements import RefinementHistory, Residual, read_refinement
 from eyetest.store import replacing_file
 from eyetest.store.files import is_as_written, signed
 from eyetest.store.handwritten import convert, read_yaml
@@ -165,8 +165,8 @@ class Known(NamedTuple):
         return sum(items / int(options) for options, items in counts.options.items()) / counts.choice_items
 
 
-def card_of(benchmark: Benchmark, facts: Statements, records: Records | None = None) -> Known:
-    """Collect the contents of a benchmark's card; reads all items, but no image."""
+def card_of(benchmark: Benchmark, facts: Statements, refinement: Path | None = None) -> Known:
+    """Collect the contents of a benchmark's card; reads all items, but no image. ``refinement``: its folder."""
     sources: Counter[tuple[str, str]] = Counter()
     formats: set[str] = set()
     totals: Counter[str] = Counter()
@@ -181,7 +181,7 @@ def card_of(benchmark: Benchmark, facts: Statements, records: Records | None = N
     licensed = [SourceLicence(name, items, Licence(word)) for (name, word), items in sources.items()]
     licensed.sort(key=lambda source: (-source.items, source))
     counts = (totals["gold"], totals["images"], tuple(sorted(formats)))
-    return Known(benchmark.manifest, facts, read_refinement(records) if records else None, licensed, *counts)
+    return Known(benchmark.manifest, facts, read_refinement(refinement) if refinement else None, licensed, *counts)
 
 
 def _sources(item: Item, manifest: Manifest) -> set[str]:

@@ -172,11 +172,8 @@ class Cell(NamedTuple):
     @property
     def interval(self) -> str:
         """The interval, or nothing."""
-        return (
-            ""
-            if self.low is None or self.high is None
-            else f"[{estimate(self.low / 100)}, {estimate(self.high / 100)}]"
-        )
+        ends = [estimate(end / 100) for end in (self.low, self.high) if end is not None]
+        return f"[{', '.join(ends)}]" if len(ends) == 2 else ""
 
 
 class Line(NamedTuple):

@@ -18,19 +18,13 @@ from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query,
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
+from eyetest.records.recipe import ABOUT, VERDICTS
 from eyetest.reports.report import Material, laid_out
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
 _HELD_OUT = "held out"
-
-
-class Records(NamedTuple):
-    """The files of a refinement that a card rests on."""
-
-    about: Path
-    verdicts: Path
 
 
 class RefinedFrom(msgspec.Struct, frozen=True):
@@ -166,16 +160,17 @@ def recipe_yaml(recipe: Recipe) -> str:
     return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True, width=100)
 
 
-def read_refinement(records: Records) -> RefinementHistory:
+def read_refinement(folder: Path) -> RefinementHistory:
     """A refinement from its files."""
+    about, verdicts = folder / ABOUT, folder / VERDICTS
     try:
-        record = msgspec.json.decode(records.about.read_bytes(), type=RefinementRecord)
+        record = msgspec.json.decode(about.read_bytes(), type=RefinementRecord)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(f"{records.about} is not what a refinement writes: {error}") from None
+        raise InputError(f"{about} is not what a refinement writes: {error}") from None
     try:
-        frame = pl.read_parquet(records.verdicts, columns=["stage", "verdict", "reason"])
+        frame = pl.read_parquet(verdicts, columns=["stage", "verdict", "reason"])
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(records.verdicts, error) from None
+        raise damaged(verdicts, error) from None
     return RefinementHistory(record, list(_outcomes(record.recipe, frame)))
 
 

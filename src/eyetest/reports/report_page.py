@@ -18,14 +18,7 @@ from eyetest.pages.plots import for_page
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
-from eyetest.reports.answer import (
-    cautions,
-    details,
-    first_sentence,
-    lacks,
-    nothing_scored,
-    usual,
-)
+from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored, usual
 from eyetest.reports.leaderboard import VIEWS, board_of
 from eyetest.reports.leaderboard import first_sentence as leaders
 from eyetest.reports.refinements import ranking_shift, together
@@ -153,13 +146,10 @@ def run_steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def report_settings(
-    material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark]
+    material: Material, scorer: Scorer, cluster: str, benchmarks: Sequence[Benchmark]
 ) -> list[tuple[str, str]]:
-    """Names and values of the settings that decide the result; ``reading``: scorer and clusters, if known."""
-    values: dict[str, str] = {}
-    if reading is not None:
-        scorer, cluster = reading
-        values = {"rules": scorer.rules.version, "metric": scorer.metric or "by the item", "clusters": cluster}
+    """Names and values of the settings that decide the result."""
+    values = {"rules": scorer.rules.version, "metric": scorer.metric or "by the item", "clusters": cluster}
     values |= {"level": f"{material.settings.level:g}", "resamples": f"{material.settings.resamples:,}"}
     values |= {"seed": str(material.settings.seed), "measures": ", ".join(material.measures())}
     fingerprints = [(f"fingerprint of {bench.manifest.name}", bench.manifest.fingerprint) for bench in benchmarks]

@@ -1,19 +1,16 @@
-"""What joins a run: answers in files of other tools, checked against the benchmark, and other runs about it."""
+"""Answers in files of other tools become a run, checked against the benchmark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import RunBenchmark
-from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
-from eyetest.runs import BENCHMARK, Run
+from eyetest.runs import BENCHMARK
 from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
 from eyetest.runs.layouts import first_rows, matrix_rows
-from eyetest.runs.merging import MergedRuns, merge_runs
-from eyetest.store.urls import known_path
 from eyetest.tabular.inspect_logs import is_inspect_log
 
 _ROWS = ("item", "model")
@@ -80,61 +77,3 @@ def _own_benchmark(path: Path, to: Path) -> Benchmark | None:
     if not is_benchmark(to / BENCHMARK):
         raise InputError(f"{path} is a log of inspect-ai; name the benchmark that it asks with {param('bench')}")
     return Benchmark(to / BENCHMARK)
-
-
-def merge_into(
-    runs: Sequence[Run],
-    target: Path,
-    tell: Callable[[str], None] = lambda line: None,
-    *,
-    prefer_first: bool = False,
-) -> MergedRuns:
-    """Combine runs in a new folder."""
-    every = [*{run.path.resolve(): run for run in runs}.values()]
-    if len(every) < 2:
-        raise InputError(f"nothing to merge: only {every[0].path} was named; name another run")
-    about, repairs = _same_benchmark(every, tell), _same_repairs(every)
-    for run in every:
-        if run.writer:
-            tell(f"{run.path} is being written by process {run.writer}; later answers are not merged")
-
-    def complete(folder: Path) -> None:
-        kept = (Benchmark(run.path / BENCHMARK) for run in every if is_benchmark(run.path / BENCHMARK))
-        if (items := next(kept, None)) is not None:
-            copy_without_images(items, folder / BENCHMARK)
-        if repairs:
-            write_repairs(folder, repairs)
-
-    return merge_runs(every, about, target, tell, complete, prefer_first=prefer_first)
-
-
-def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenchmark | None:
-    """The benchmark of all runs, at a path where it can be opened, if there is one."""
-    known = [(run, about) for run in runs if (about := run.manifest.benchmark) and about.fingerprint]
-    if not known:
-        return next((run.manifest.benchmark for run in runs if run.manifest.benchmark), None)
-    about = known[0][1]
-    if others := [pair for pair in known if pair[1].fingerprint != about.fingerprint]:
-        pairs = (known[0], others[0])
-        names = [f"{run.path} ({short(asked.name, 40)}, {asked.items:,} items)" for run, asked in pairs]
-        why = f"{names[0]} and {names[1]} are about different benchmarks, or versions of one"
-        raise InputError(f"{why}; they cannot become one run, but measure and report take several")
-    for run in runs:
-        if all(run is not one for one, _ in known):
-            unknown = f"{run.path} does not say what benchmark it is about"
-            tell(f"{unknown}; taken to be about {short(about.name)}")
-    return next((asked for _, asked in known if asked.path and is_benchmark(known_path(asked.path))), about)
-
-
-def _same_repairs(runs: Sequence[Run]) -> list[ItemRepair]:
-    """Repairs of the items by people, in any of the runs."""
-    repairs: dict[str, ItemRepair] = {}
-    for run in runs:
-        for name, repair in read_repairs(run.path).items():
-            mine = repairs.setdefault(name, repair)
-            if mine.item != repair.item:
-                raise InputError(f"{run.path}: item {short(name)} was repaired differently in another of the runs")
-            if mine.requests is not None and repair.requests is not None:
-                requests = tuple(sorted({*mine.requests, *repair.requests}))
-                repairs[name] = replace(mine, requests=requests)
-    return list(repairs.values())

@@ -106,11 +106,7 @@ def _replaced(scores: pl.DataFrame, rows: list[dict[str, object]]) -> pl.DataFra
         return scores
     new = pl.DataFrame(rows, infer_schema_length=None).select(*key, *_READ)
     new = new.cast({name: scores.schema[name] for name in new.columns})
-    both = scores.join(new, on=key, how="left", suffix="_judge", nulls_equal=True, maintain_order="left")
-    judged_ = pl.col("reading_judge").is_not_null()
-    return both.with_columns(
-        pl.when(judged_).then(pl.col(f"{name}_judge")).otherwise(pl.col(name)).alias(name) for name in _READ
-    ).select(columns(Score))
+    return scores.update(new, on=key, include_nulls=True)
 
 
 SAMPLE = 100  # default number of replies per model and setting

@@ -1,20 +1,20 @@
 """Why two scores of a run differ: every point of the gap, by item and cause, in exact fractions.
 
-Changes of credit, and rows that only one side counts, come in both orders, whose shares are averaged.
+Changes of credit, and rows that only one side counts, come in both orders, whose shares are averaged. A published
+number is explained by the ways of counting that give it.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import product, zip_longest
+from typing import Literal, NamedTuple
 
 import polars as pl
 
-from eyetest.errors import InputError
-
-if TYPE_CHECKING:
-    from eyetest.results.reconcile_published import Published
+from eyetest.errors import InputError, short
+from eyetest.measures.stats.chance import as_odd, exactly
 
 Reader = Literal["rules", "judge", "guess", "none", "unknown"]
 """What decided the reading: rules, a model, chance, nothing (the reply stayed unread), or unknown."""
@@ -104,33 +104,36 @@ OF_NO_ITEM = ("chance", "rounding", "unexplained")  # causes that belong to no r
 _CUT = 20  # a shorter beginning may be another reply
 
 
-class Pair(NamedTuple):
-    """An answer on both sides; None where a side lacks it, ``why`` says what is known of that."""
-
-    a: Credit | None
-    b: Credit | None
-    why: str = ""
+Pair = tuple[Credit | None, Credit | None]
+"""An answer on both sides; None where a side lacks it."""
 
 
-def pairs_of(a: Account, b: Account) -> list[Pair]:
-    """Every row of both accounts once, with its counterpart or alone; tests count where both sides have several."""
+def _by_question(a: Account, b: Account) -> list[tuple[list[Credit], list[Credit]]]:
+    """The rows of both accounts by model and item; also by test, where both sides have several."""
     tested = all(len({credit.test for credit in account.credits}) > 1 for account in (a, b))
     rows = defaultdict[tuple[str, str, str], tuple[list[Credit], list[Credit]]](lambda: ([], []))
     for side, account in enumerate((a, b)):
         for credit in account.credits:
             rows[credit.group, credit.item, credit.test if tested else ""][side].append(credit)
-    pairs = []
-    for ours, theirs in rows.values():
-        alone = "duplicate" if ours and theirs else "dropped"
-        pairs += [Pair(*both, "" if all(both) else alone) for both in zip_longest(ours, theirs)]
-    return pairs
+    return [*rows.values()]
 
 
-CreditPart = tuple[str, Fraction]  # a cause, and its change of a row's credit
+def paired_by_order(a: Account, b: Account) -> int:
+    """How many questions have several replies on a side, which nothing but their order assigns to the other's."""
+    return sum(all(rows) and max(map(len, rows)) > 1 for rows in _by_question(a, b))
 
 
-def parts_of(a: Credit, b: Credit) -> list[CreditPart]:
-    """The changes in a row that both count; a change of reading and gold is shared evenly (Shapley)."""
+def pairs_of(a: Account, b: Account) -> list[tuple[Pair, str]]:
+    """Every row of both accounts once, with its counterpart, or alone and why; replies to one question in order."""
+    return [
+        (pair, "duplicate" if ours and theirs else "dropped")
+        for ours, theirs in _by_question(a, b)
+        for pair in zip_longest(ours, theirs)
+    ]
+
+
+def parts_of(a: Credit, b: Credit) -> list[tuple[str, Fraction]]:
+    """The changes in a row that both count, by cause; one of reading and gold is shared evenly (Shapley)."""
     assert a.score is not None and b.score is not None  # noqa: PT018 (mypy reads both)
     change = b.score - a.score
     golds_differ = a.gold is not None and b.gold is not None and a.gold != b.gold
@@ -178,12 +181,13 @@ def _reply_cause(a: Credit, b: Credit) -> str:
     return "truncated" if is_cut or a.truncated or b.truncated else "replies"
 
 
-def left_out_cause(pair: Pair) -> str:
-    """Why only one side counts a row."""
-    other = pair.b if pair.a is not None and pair.a.score is not None else pair.a
+def left_out_cause(pair: Pair, alone: str) -> str:
+    """Why only one side counts a row; ``alone``: why, if the other side has none."""
+    a, b = pair
+    other = b if a is not None and a.score is not None else a
     if other is None:
-        return pair.why or "dropped"
-    if any(side is not None and side.failed for side in (pair.a, pair.b)):
+        return alone
+    if any(side is not None and side.failed for side in pair):
         return "errors"
     return "unread" if other.reader == "none" and other.reading is None else "unscored"
 
@@ -202,16 +206,6 @@ class Share(NamedTuple):
         return (self.a or self.b or Credit("")).item
 
 
-class CauseTotal(NamedTuple):
-    """The total of a cause."""
-
-    cause: str
-    rows: int  # rows on which the sides differ by it, also without effect
-    up: int  # rows with more credit in B than in A
-    down: int
-    points: Fraction
-
-
 class Reconciled(NamedTuple):
     """The gap between two scores, and its parts."""
 
@@ -225,23 +219,25 @@ class Reconciled(NamedTuple):
         return self.b.score - self.a.score
 
     @property
-    def causes(self) -> list[CauseTotal]:
-        """Each cause with its points, largest first."""
-        points: dict[str, list[Fraction]] = defaultdict(list)
+    def causes(self) -> pl.DataFrame:
+        """One row per cause, largest first; ``rows`` also counts those without effect, ``up`` those better in B."""
+        moves: dict[str, list[Fraction]] = defaultdict(list)
         for share in self.shares:
-            points[share.cause].append(share.points)
-        order = list(CAUSES)
-        found = [
-            CauseTotal(
+            moves[share.cause].append(share.points)
+        rows = [
+            (
                 cause,
-                0 if cause in OF_NO_ITEM else len(moves),
-                sum(move > 0 for move in moves),
-                sum(move < 0 for move in moves),
-                sum(moves, Fraction(0)),
+                0 if cause in OF_NO_ITEM else len(moves[cause]),
+                sum(move > 0 for move in moves[cause]),
+                sum(move < 0 for move in moves[cause]),
+                points(sum(moves[cause], Fraction(0))),
+                meaning,
             )
-            for cause, moves in points.items()
+            for cause, meaning in CAUSES.items()
+            if cause in moves
         ]
-        return sorted(found, key=lambda total: (-abs(total.points), order.index(total.cause)))
+        rows.sort(key=lambda row: -abs(row[4]))
+        return pl.DataFrame(rows, schema=_CAUSE_TYPES, orient="row")
 
 
 def reconciled(a: Account, b: Account) -> Reconciled:
@@ -255,19 +251,19 @@ def reconciled(a: Account, b: Account) -> Reconciled:
 def attribute(a: Account, b: Account) -> list[Share]:
     """The contribution of each row to the gap; rows without a difference are left out."""
     pairs, n, m = pairs_of(a, b), a.counted, b.counted
-    both = [(a.score, b.score) for a, b, _ in pairs if a and b and a.score is not None and b.score is not None]
+    both = [(a.score, b.score) for (a, b), _ in pairs if a and b and a.score is not None and b.score is not None]
     moved = sum((after - before for before, after in both), Fraction(0))
     as_a, as_b = a.score + moved / n, b.score - moved / m  # the means with the credits of the other side
     per_row = (Fraction(1, n) + Fraction(1, m)) / 2
     shares = []
-    for pair in pairs:
-        ours, theirs = (credit if credit and credit.score is not None else None for credit in pair[:2])
+    for pair, why in pairs:
+        ours, theirs = (credit if credit and credit.score is not None else None for credit in pair)
         if ours and theirs:
             parts = parts_of(ours, theirs) if _differs(ours, theirs) else []
             shares += [Share(cause, change * per_row, ours, theirs) for cause, change in parts]
         elif (alone := ours or theirs) and alone.score is not None:
             worth = ((alone.score - as_a) / m + (alone.score - as_b) / n) / 2
-            shares.append(Share(left_out_cause(pair), -worth if ours else worth, pair.a, pair.b))
+            shares.append(Share(left_out_cause(pair, why), -worth if ours else worth, *pair))
     return shares
 
 
@@ -296,12 +292,6 @@ def points(share: Fraction) -> float:
     return float(share * 100)
 
 
-def causes_table(causes: Iterable[CauseTotal]) -> pl.DataFrame:
-    """One row per cause."""
-    rows = [(of.cause, of.rows, of.up, of.down, points(of.points), CAUSES[of.cause]) for of in causes]
-    return pl.DataFrame(rows, schema=_CAUSE_TYPES, orient="row")
-
-
 def items_table(shares: Iterable[Share]) -> pl.DataFrame:
     """One row per item and cause; by cause, largest first."""
     order = {cause: place for place, cause in enumerate(CAUSES)}
@@ -322,3 +312,172 @@ def _both(share: Share) -> tuple[str | float | None, ...]:
         a and a.text,
         None if b is None or (a is not None and a.says_as(b)) else b.text,
     )
+
+
+_NUMBER = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?\s?(%?)")
+_COUNT = re.compile(r"(\d{1,9})/(\d{1,9})")
+_LEAST_CHANCE = 0.001  # guesses with a lower probability of such a deviation do not explain a number
+GUESSERS = ("lmms-eval", "mmmu", "vlmevalkit")
+"""Rule sets of tools that guess at random where they read nothing, where guessing is no departure."""
+
+
+class Published(NamedTuple):
+    """A printed number: ``54.0``, ``54 %``, ``0.540``, or as a count, ``698/1730``."""
+
+    text: str
+    score: Fraction
+    step: Fraction  # the unit of its last digit; 0 for a count, which is exact
+    name: str = "published"
+    counted: int = 0  # how many rows it is over is unknown
+
+    def reached(self, score: Fraction) -> str:
+        """How a score becomes the number: exact, rounded or cut off; empty where it does not."""
+        if score == self.score:
+            return "exact"
+        if abs(score - self.score) <= self.step / 2:
+            return "rounded"
+        return "cut off" if self.score < score < self.score + self.step else ""
+
+
+def read_published(text: str) -> Published | None:
+    """The number in a word; None without one. A number above 1 is in percent."""
+    word = text.strip()
+    if count := _COUNT.fullmatch(word):
+        right, number = int(count[1]), int(count[2])
+        if not number or right > number:
+            raise InputError(f"{short(text)} is no score: expected so many right of so many")
+        return Published(word, Fraction(right, number), Fraction(0))
+    if not (found := _NUMBER.fullmatch(word)):
+        return None
+    value, step = Fraction(f"{found[1]}.{found[2] or 0}"), Fraction(1, 10 ** len(found[2] or ""))
+    if found[3] or value > 1:
+        value, step = value / 100, step / 100
+    if value > 1:
+        raise InputError(f"{short(text)} is no score: expected one from 0 to 100")
+    return Published(word, value, step)
+
+
+class Reckoning(NamedTuple):
+    """A way of counting, and its score."""
+
+    rules: str
+    unread: str
+    errors: str
+    account: Account
+    score: Fraction
+    reached: str = ""  # how it gives the published number; empty where it does not
+    chance: float | None = None  # the probability that guesses give exactly that number
+    guessed_right: int = 0
+
+    @property
+    def words(self) -> str:
+        """The way, for display."""
+        parts = [f"rules {self.rules}" if self.rules != "given" else "the scores that came along"]
+        parts += [f"unread {self.unread}"] if self.unread else []
+        parts += [f"failed calls {self.errors}"] if self.errors else []
+        return ", ".join(parts)
+
+    @property
+    def departures(self) -> int:
+        """The number of unusual choices; of two ways that give the number the more usual one is likelier."""
+        native = "guessed" if self.rules in GUESSERS else "wrong"
+        unusual_rules = self.rules not in ("eyetest", "given")
+        return unusual_rules + (self.unread not in ("", native)) + (self.errors == "wrong")
+
+    @property
+    def guesses(self) -> list[Fraction]:
+        """The expected score of each guessed reply."""
+        rows = self.account.credits
+        return [row.score for row in rows if row.reader == "guess" and row.score is not None]
+
+
+def reckonings(accounts: Mapping[str, Account], number: Published) -> list[Reckoning]:
+    """Every way of counting; those that give the number first, then the nearest."""
+    found = [
+        _compared(Reckoning(rules, unread, errors, counted, counted.score), number)
+        for rules, account in accounts.items()
+        for unread, errors, counted in _countings(rules, account)
+    ]
+    return sorted(
+        found,
+        key=lambda way: (
+            not way.reached,
+            *((way.departures, -(1.0 if way.chance is None else way.chance)) if way.reached else ()),
+            abs(way.score - number.score),
+            way.departures,
+            way.words,
+        ),
+    )
+
+
+def _countings(rules: str, account: Account) -> Iterator[tuple[str, str, Account]]:
+    """How unread replies and failed calls may be counted."""
+    credits_ = account.credits
+    some_unread = any(credit.reader == "none" and not credit.failed for credit in credits_)
+    can_guess = any(_is_guessed(rules, credit) for credit in credits_)
+    ways = [*(("wrong", "left out") if some_unread else ("",)), *(("guessed",) if can_guess else ())]
+    errors = ("left out", "wrong") if any(credit.failed for credit in credits_) else ("",)
+    for unread, failed in product(ways, errors):
+        counted = account._replace(credits=tuple(_counted(rules, credit, unread, failed) for credit in credits_))
+        if counted.counted:
+            yield unread, failed, counted
+
+
+def _is_guessed(rules: str, credit: Credit) -> bool:
+    """Whether a reply would be guessed; VLMEvalKit counts what it takes for a refusal as wrong."""
+    is_refusal = rules == "vlmevalkit" and credit.kind == "refused"
+    return credit.reader == "none" and not credit.failed and credit.options > 0 and not is_refusal
+
+
+def _counted(rules: str, credit: Credit, unread: str, failed: str) -> Credit:
+    """A row as one way counts it."""
+    if credit.failed:
+        return credit._replace(score=Fraction(0) if failed == "wrong" else None)
+    if credit.score is None or credit.reader != "none":
+        return credit
+    if unread == "guessed" and _is_guessed(rules, credit):
+        golds = len((credit.gold or "").split())
+        return credit._replace(score=Fraction(golds, credit.options), reader="guess")
+    return credit._replace(score=None if unread == "left out" else Fraction(0))
+
+
+def _compared(way: Reckoning, number: Published) -> Reckoning:
+    """A way, with whether it gives the number."""
+    if way.unread != "guessed":
+        return way._replace(reached=number.reached(way.score))
+    chances = [float(chance) for chance in way.guesses]
+    counted = way.account.counted
+    sure = way.score * counted - sum(way.guesses)
+    odds = exactly(chances)
+    fitting = [hits for hits in range(len(chances) + 1) if number.reached((sure + hits) / counted)]
+    likely = max(fitting, key=odds.__getitem__, default=None)
+    if likely is None or as_odd(likely, chances) < _LEAST_CHANCE:
+        return way
+    return way._replace(reached="by chance", chance=float(odds[fitting].sum()), guessed_right=likely)
+
+
+def explained(
+    ours: Account, accounts: Mapping[str, Account], number: Published
+) -> tuple[Reconciled, list[Reckoning]]:
+    """Attribute every point between our score and a published number; and every way of counting, likeliest first."""
+    ways = reckonings(accounts, number)
+    way = ways[0]
+    shares = attribute(ours, way.account)
+    rest = number.score - way.score
+    if way.chance is not None:
+        chance = Fraction(way.guessed_right - sum(way.guesses), way.account.counted)
+        shares.append(Share("chance", chance, None, None))
+        rest -= chance
+    if rest:
+        shares.append(Share("rounding" if way.reached else "unexplained", rest, None, None))
+    return Reconciled(ours, number, tuple(shares)), ways
+
+
+def ways_table(ways: Iterable[Reckoning], number: Published) -> pl.DataFrame:
+    """One row per way of counting."""
+    rows = [
+        (way.words, float(way.score), way.reached, way.chance, points(way.score - number.score), way.account.counted)
+        for way in ways
+    ]
+    schema = {"way": pl.String, "score": pl.Float64, "gives it": pl.String, "chance": pl.Float64, "off": pl.Float64}
+    return pl.DataFrame(rows, schema=schema | {"counted": pl.Int64}, orient="row")

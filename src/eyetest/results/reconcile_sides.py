@@ -10,13 +10,21 @@ from typing import NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, listed, nearest, param, short
+from eyetest.errors import InputError, counted, listed, nearest, param, short
 from eyetest.measures.results import PROTOCOL, READ, TESTS, Wanted
 from eyetest.records import GIVEN, Asked, columns, letter
 from eyetest.records.tables import failure_notice
 from eyetest.results.joining import bring_answers
-from eyetest.results.reconcile import Account, Credit, Reconciled, reconciled
-from eyetest.results.reconcile_published import Published, Reckoning, explained
+from eyetest.results.reconcile import (
+    Account,
+    Credit,
+    Published,
+    Reckoning,
+    Reconciled,
+    explained,
+    paired_by_order,
+    reconciled,
+)
 from eyetest.results.scores import answers_of, benchmark_of, chosen_benchmark, scores_of
 from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, FieldMap
@@ -65,14 +73,11 @@ class Selection(NamedTuple):
         return [pl.col(column).cast(pl.String).is_in(list(values)) for column, values in wanted]
 
 
-ALL = Selection()
-
-
 class RunSide:
     """The selected answers of a run, and the golds of its items: read once for all rule sets."""
 
     def __init__(
-        self, run: Run, benchmark: Benchmark, only: Selection = ALL, tell: Callable[[str], None] = lambda line: None
+        self, run: Run, benchmark: Benchmark, only: Selection, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         self._run, self._benchmark, self._tell = run, benchmark, tell
         self._wanted = only.conditions(run)
@@ -185,7 +190,7 @@ class Sides:
         """The gap between both sides, over the models that both have; one each is the same one, whatever its name."""
         a, b = (self._account(side, name) for side, name in enumerate(rules))
         if len(a.groups) == len(b.groups) == 1:
-            return reconciled(a, b._replace(credits=tuple(row._replace(group=a.groups[0]) for row in b.credits))), ()
+            b = b._replace(credits=tuple(row._replace(group=a.groups[0]) for row in b.credits))
         shared = {*a.groups} & {*b.groups}
         if not shared:
             ours, theirs = (listed(map(short, side.groups)) for side in (a, b))
@@ -193,7 +198,11 @@ class Sides:
             raise InputError(f"{a.name} has {ours}; {b.name} has {theirs}: nothing in common; {choice}")
         left = sorted({*a.groups, *b.groups} - shared)
         a, b = (side._replace(credits=tuple(row for row in side.credits if row.group in shared)) for side in (a, b))
-        return reconciled(a, b), (f"only one side has {listed(left)}, which is left out",) if left else ()
+        notes = [f"only one side has {listed(left)}, which is left out"] if left else []
+        if several := paired_by_order(a, b):
+            alike = f"several replies to {counted(several, 'question')} that nothing tells apart"
+            notes.append(f"{alike}: they are paired in the order of their files")
+        return reconciled(a, b), tuple(notes)
 
     def explain_number(
         self, number: Published, usual: str | None, named: str | None

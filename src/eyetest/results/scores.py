@@ -226,28 +226,18 @@ def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
         if about and about.fingerprint and about.fingerprint != named.manifest.fingerprint:
             _refuse_other_questions(run, named)
         return named
-    repairs = {name: repair.item for name, repair in read_repairs(run.path).items()}
-    asked = _asked(run)
-    return RepairedBenchmark(asked.path, repairs) if repairs else asked
-
-
-def _asked(run: Run) -> Benchmark:
-    """The benchmark as it was asked."""
-    about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if about is None:
         raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
-    if (asked := _at_its_path(run)) is not None:
-        return asked
-    if is_benchmark(kept):
-        return Benchmark(kept)
-    raise InputError(
-        f'the benchmark "{about.name}" is not at {about.path or "a known place"}; name it with {param("bench")}'
-    )
+    if (asked := _as_asked(run)) is None:
+        where = about.path or "a known place"
+        raise InputError(f'the benchmark "{about.name}" is not at {where}; name it with {param("bench")}')
+    repairs = {name: repair.item for name, repair in read_repairs(run.path).items()}
+    return RepairedBenchmark(asked.path, repairs) if repairs else asked
 
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:
     """Refuse a benchmark with a changed question or option, which was never asked; golds may differ."""
-    kept = _still_there(run)
+    kept = _as_asked(run)
     if kept is None:
         raise InputError(f"{run.path} holds answers to another version than {named.path}")
     prefix = prefix_in(run, named)
@@ -269,22 +259,14 @@ def prefix_in(run: Run, benchmark: Benchmark) -> str:
     return benchmark.manifest.prefix_of(about.fingerprint) if about and about.fingerprint else ""
 
 
-def _still_there(run: Run) -> Benchmark | None:
-    """The items as asked, if still known."""
-    if is_benchmark(kept := run.path / BENCHMARK):
-        return Benchmark(kept)
-    about = run.manifest.benchmark
-    return _at_its_path(run) if about and about.fingerprint else None
-
-
-def _at_its_path(run: Run) -> Benchmark | None:
-    """The benchmark at the path that the run names, if it is the one that was asked."""
-    about = run.manifest.benchmark
+def _as_asked(run: Run) -> Benchmark | None:
+    """The benchmark as it was asked: at the path that the run names, or the run's own copy; None if it is gone."""
+    about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if about and about.path and is_benchmark(path := known_path(about.path)):
         asked = Benchmark(path)
         if about.fingerprint in ("", asked.manifest.fingerprint):
             return asked
-    return None
+    return Benchmark(kept) if is_benchmark(kept) else None
 
 
 def _is_revised(run: Run, benchmark: Benchmark) -> bool:
@@ -306,7 +288,7 @@ def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
 
 def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
     """What people have changed of a run's items, where a benchmark is a revision of theirs."""
-    asked = _still_there(run) if _is_revised(run, benchmark) else None
+    asked = _as_asked(run) if _is_revised(run, benchmark) else None
     if asked is None:
         return ChangedItems()
     changed = changed_items(*((bench.path.resolve(), bench.manifest.fingerprint) for bench in (asked, benchmark)))
@@ -320,11 +302,6 @@ def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:
     if not (run.path / PLAN).exists():
         raise InputError(f"{run.path} has no {PLAN}, so the items of its answers are unknown; restore it")
     refuse_lost(run.path, run.manifest.parts, covered.parts if covered else ())
-
-
-def score_run(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
-    """Score every answer of a run; returns the table's path."""
-    return _write(run, benchmark, scorer, table_path(run, benchmark, scorer))
 
 
 def scores_of(
@@ -341,13 +318,14 @@ def scores_of(
             frame, made = _scored(run, benchmark, scorer, dropped)  # the run of another user
             with one_line_if_damaged(run.path):
                 return frame.collect(engine="streaming").lazy(), made
-        _write(run, benchmark, scorer, path, dropped)
-        made = read_provenance(path)
+        made = read_provenance(score_run(run, benchmark, scorer, dropped))
         assert made is not None
     return scan_table(path).select(columns(Score)), made
 
 
-def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_judge: str = "") -> Path:
+def score_run(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str = "") -> Path:
+    """Score every answer of a run; returns the table's path. ``dropped_judge`` is noted in it."""
+    path = table_path(run, benchmark, scorer)
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
     with one_line_if_damaged(run.path), replacing_file(path) as file:
         try:
@@ -402,17 +380,6 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
     if about.fingerprint:
         return about.fingerprint == benchmark.manifest.fingerprint
     return bool(about.path) and about.path == as_named(str(benchmark.path.resolve()))
-
-
-def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
-    """The scores of a scored run."""
-    path = run.path / SCORES / f"{rules}.parquet"
-    if not path.exists():
-        raise InputError(
-            f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
-        )
-    with one_line_if_damaged(path):
-        return scan_table(path).select(columns(Score)).collect()
 
 
 _CHOSEN = "chosen.json"

@@ -10,7 +10,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 import msgspec
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
@@ -28,15 +29,14 @@ from eyetest.models import BACKENDS, Call, Images, ProbedModel, make_models
 from eyetest.prompts.sets import remember
 from eyetest.records import ModelEntry
 from eyetest.running.execution import ask_all
-from eyetest.running.limits import Asking, Budget, Cluster, Limits, Progress, one_error
-from eyetest.running.planning import Left, Plan
+from eyetest.running.limits import Asking, Budget, Cluster, Progress, one_error, stopping_on_ctrl_c
+from eyetest.running.planning import Plan
 from eyetest.running.runner import Runner
 from eyetest.runs import Journal, Run, RunWriter, is_run
 from eyetest.runs.journal import part_names, seal
 from eyetest.runs.stored import part_responses
 from eyetest.store.urls import local_path
 
-Rows = NDArray[np.int64]  # calls of a plan, by number
 _SHARDS_A_WORKER = 16  # at least, so that the last shards do not delay the run
 _MOST_CALLS = 200  # per shard, except for calls that share an image: bounds what is counted late, or lost
 _CALLS_A_WORKER = 8  # in flight: fewer would not keep a worker busy
@@ -51,10 +51,8 @@ class Order:
     benchmark: str
     run: str
     entries: dict[str, ModelEntry]
-    asking: Asking
-    weighs: bool  # whether likelihoods are requested
+    asking: Asking  # for a worker, with its share of the calls in flight; the driver counts costs
     is_refusal: Any
-    limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
     prompts: dict[str, Any] = field(default_factory=dict)  # the texts behind the labels of the conditions
     key: str = field(default_factory=token_hex)  # unlike that of another run
 
@@ -95,7 +93,7 @@ async def _load(order: Order) -> Plan:
     bench = Benchmark(benchmark)
     models = make_models(order.entries, msgspec.structs.replace(order.asking.patience, images=Images(bench.images)))
     for model in models:
-        if order.weighs and isinstance(model, ProbedModel):
+        if order.asking.weighs and isinstance(model, ProbedModel):
             await model.probe()
     plan = Plan(bench, models, order.asking)
     plan.recorded = Run(run).recorded() if is_run(run) else {}
@@ -106,9 +104,11 @@ async def _ask(order: Order, plan: Plan, shard: Shard) -> Progress:
     plan.positions = shard.positions
     progress, journal = Progress(order.is_refusal), Journal(local_path(order.run), shard.writer, adopts=False)
     try:
-        async with Runner(plan.models, journal.append, order.limits, progress=progress, seed=plan.seed) as runner:
+        async with Runner(
+            plan.models, journal.append, order.asking.limits, progress=progress, seed=plan.seed
+        ) as runner:
             for name, why in shard.abandoned.items():
-                runner.abandon(name, why)
+                runner.endpoints[name].abandon(why)
             async with asyncio.TaskGroup() as lanes:
                 for name, calls in _calls(plan, shard).items():
                     lanes.create_task(ask_all(runner, name, calls))
@@ -171,19 +171,19 @@ def connected(cluster: Cluster) -> Iterator[Any]:
             ray.shutdown()
 
 
-def by_image(rows: Rows, groups: Rows, workers: int) -> Iterator[Rows]:
+def by_image(groups: NDArray[np.int64], workers: int) -> Iterator[slice]:
     """Shards of calls. ``groups``: the image of each call; calls about one image stay together."""
-    most = int(min(_MOST_CALLS, max(1, len(rows) // (workers * _SHARDS_A_WORKER))))
+    most = min(_MOST_CALLS, max(1, len(groups) // (workers * _SHARDS_A_WORKER)))
     ends = np.flatnonzero(np.append(groups[1:] != groups[:-1], bool(len(groups)))) + 1
     start = 0
     for end in ends.tolist():
-        if end - start >= most or end == len(rows):
-            yield rows[start:end]
+        if end - start >= most or end == len(groups):
+            yield slice(start, end)
             start = end
 
 
 class RayExecutor:
-    """Executes plans on a cluster. Use it in an ``async with`` block."""
+    """Executes plans on a cluster."""
 
     def __init__(self, order: Order, run: RunWriter, budget: Budget, progress: Progress) -> None:
         for name, entry in order.entries.items():
@@ -191,50 +191,51 @@ class RayExecutor:
                 instead = "serve it, and name it openai:MODEL@URL"
                 raise InputError(f"{heading('on')}: {name} is loaded by this process; {instead}")
         self._order, self._run, self.budget, self.progress = order, run, budget, progress
-        self._cluster = order.asking.cluster or Cluster()
         self.stopping = False  # whether new shards are withheld
-        self._shards: deque[Rows] = deque()  # calls still to be asked
-        self._stack = ExitStack()
+        self._shards: deque[pl.DataFrame] = deque()  # calls still to be asked
         self._losses = 0  # dead workers without an answer between them
         self._size = 1
 
-    async def __aenter__(self) -> "RayExecutor":
-        self._ray = self._stack.enter_context(connected(self._cluster))
+    async def execute(self, plan: Plan, left: pl.DataFrame) -> None:
+        """Make every open call of the plan; Ray is left however it ends."""
+        cluster = self._order.asking.cluster or Cluster()
+        with stopping_on_ctrl_c(self.stop, self.progress), connected(cluster) as self._ray:
+            self._prepare(cluster.workers)
+            await self.ask(plan, left)
+
+    def _prepare(self, workers: int | None) -> None:
+        """Share what shards have in common, and divide the calls in flight among workers."""
         processors, limits = float(self._ray.cluster_resources().get("CPU", 1)), self.budget.limits
-        size = self._cluster.workers or int(max(1, min(processors, limits.concurrency // _CALLS_A_WORKER)))
+        size = workers or int(max(1, min(processors, limits.concurrency // _CALLS_A_WORKER)))
         entries = {
             name: msgspec.structs.replace(entry, concurrency=entry.concurrency and max(1, entry.concurrency // size))
             for name, entry in self._order.entries.items()
         }
         share = max(1, limits.concurrency // size)
         its = msgspec.structs.replace(limits, concurrency=share, calls=None, money=None)
-        self._size, self._shared = size, self._ray.put(replace(self._order, entries=entries, limits=its))
+        asking = msgspec.structs.replace(self._order.asking, limits=its)
+        self._size, self._shared = size, self._ray.put(replace(self._order, entries=entries, asking=asking))
         needs = {"num_cpus": min(1.0, processors / size), "max_retries": 0, "scheduling_strategy": "SPREAD"}
         self._task = self._ray.remote(ask_shard).options(**needs)
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._stack.close()
 
     def stop(self, why: str) -> None:
         """Start no new shard; those in flight finish."""
         self.progress.stopped = self.progress.stopped or why
         self.stopping = True
 
-    async def execute(self, plan: Plan, left: Left) -> None:
-        """Make every open call of the plan, in as many shards at once as there are workers."""
-        rows = np.flatnonzero(left.is_open)
+    async def ask(self, plan: Plan, left: pl.DataFrame) -> None:
+        """Ask what is left, in as many shards at once as there are workers."""
+        calls = left.filter(pl.col("new") | pl.col("again")).select("request", "item", "model")
         images = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
-        self._shards.extend(by_image(rows, images[left.ledger.items[rows]], self._size))
+        self._shards.extend(calls[shard] for shard in by_image(images[calls["item"].to_numpy()], self._size))
         async with asyncio.TaskGroup() as lanes:
             for _ in range(min(self._size, len(self._shards))):
-                lanes.create_task(self._ask_next(plan, left))
+                lanes.create_task(self._ask_next(plan))
 
-    async def _ask_next(self, plan: Plan, left: Left) -> None:
-        ledger = left.ledger
-        while (rows := self._next()) is not None:
-            requests = ledger.requests.gather(ledger.codes[rows]).to_list()
-            positions = [plan.positions[item] for item in dict.fromkeys(ledger.items[rows].tolist())]
+    async def _ask_next(self, plan: Plan) -> None:
+        while (calls := self._next()) is not None:
+            requests = calls["request"].to_list()
+            positions = [plan.positions[item] for item in calls["item"].unique(maintain_order=True)]
             abandoned = dict(self.progress.abandoned)
             shard = Shard(writer=token_hex(4), positions=positions, requests=requests, abandoned=abandoned)
             try:
@@ -243,12 +244,12 @@ class RayExecutor:
             except self._ray.exceptions.RayTaskError as error:
                 raise EyetestError(f"a worker cannot go on: {last_line(error)}") from None
             except self._ray.exceptions.RayError as error:
-                models = dict(zip(requests, ledger.models[rows].tolist(), strict=True))
+                models = dict(zip(requests, calls["model"], strict=True))
                 came, stored = await asyncio.to_thread(self._recover, plan, shard.writer, models)
-                self._shards.append(rows[[request not in stored for request in requests]])
+                self._shards.append(calls.filter(~pl.col("request").is_in(list(stored))))
                 self._count_loss(error, in_vain=not stored)
             self.budget.money += came.money
-            self.budget.calls -= len(rows) - came.done
+            self.budget.calls -= len(calls) - came.done
             self.progress.add(came)
             if came.abandoned and all(model.name in self.progress.abandoned for model in plan.models):
                 name, why = next(iter(came.abandoned.items()))
@@ -260,18 +261,18 @@ class RayExecutor:
             raise EyetestError(came)
         return came
 
-    def _next(self) -> Rows | None:
+    def _next(self) -> pl.DataFrame | None:
         """The next shard, or as much of it as the budget allows."""
         if self._shards and not self.stopping and (why := self.budget.refusal):
             self.stop(why)
         if not self._shards or self.stopping:
             return None
-        rows, most = self._shards.popleft(), self.budget.limits.calls
-        end = len(rows) if most is None else min(len(rows), most - self.budget.calls)
-        if end < len(rows):
-            self._shards.appendleft(rows[end:])
+        calls, most = self._shards.popleft(), self.budget.limits.calls
+        end = len(calls) if most is None else min(len(calls), most - self.budget.calls)
+        if end < len(calls):
+            self._shards.appendleft(calls[end:])
         self.budget.calls += end
-        return rows[:end]
+        return calls[:end]
 
     def _recover(self, plan: Plan, writer: str, models: Mapping[str, int]) -> tuple[Progress, set[str]]:
         """Seal what a lost worker stored of a shard; returns its progress and its requests."""

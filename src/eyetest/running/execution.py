@@ -5,17 +5,18 @@ A wave holds no call that asking one at a time would have saved. What is asked n
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 
 from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
 from eyetest.running.limits import Progress
-from eyetest.running.planning import Left, Plan
+from eyetest.running.planning import Plan, open_rows
 from eyetest.running.runner import NotAskedError, Runner
 
 Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
@@ -148,12 +149,11 @@ _SPARE = 16  # calls kept ready beyond those in flight
 _AHEAD = 50  # at most one in so many items is asked ahead of earlier results: more would be wasted
 
 
-async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
-    """Make every open call of the plan, or every call."""
-    left = left or plan.estimate()[1]
+async def execute(plan: Plan, runner: Runner, left: pl.DataFrame) -> None:
+    """Make every call of the plan that is left."""
     async with asyncio.TaskGroup() as lanes:
         for number, model in enumerate(plan.models):
-            lanes.create_task(ask_all(runner, model.name, plan.chosen(left.rows(number), (model,))))
+            lanes.create_task(ask_all(runner, model.name, plan.chosen(open_rows(left, number), (model,))))
 
 
 async def ask_all(runner: Runner, model: str, calls: Iterable[Call]) -> None:
@@ -163,8 +163,9 @@ async def ask_all(runner: Runner, model: str, calls: Iterable[Call]) -> None:
         with suppress(NotAskedError):
             await runner.ask(call)
 
-    most = runner.most_in_flight(model) + _SPARE
-    await _in_lanes(calls, ask, most, lambda: runner.stopping or not runner.usable(model))
+    endpoint = runner.endpoints[model]
+    lanes = endpoint.throttle.most + _SPARE
+    await _in_lanes(calls, ask, lanes, lambda: runner.stopping or bool(endpoint.abandoned))
 
 
 async def _in_lanes(
@@ -189,15 +190,12 @@ class _Once:
     """Asks each request once, however many items lead to it; only shared results are kept."""
 
     def __init__(self, plan: Plan, runner: Runner, stored: Stored) -> None:
-        if plan.shared is None:
-            plan.estimate()
-        self._runner, self._stored = runner, stored
-        self.several: Set[str] = plan.shared or frozenset()
+        self._several, self._runner, self._stored = plan.shared, runner, stored
         self.asked: dict[str, asyncio.Future[Response]] = {}
 
     async def respond(self, call: Call) -> Response:
         """The stored or new answer to a call."""
-        if call.id not in self.several:
+        if call.id not in self._several:
             return self._stored(call.id) or await self._runner.ask(call)
         if call.id not in self.asked:
             answer = self.asked[call.id] = asyncio.get_running_loop().create_future()
@@ -225,7 +223,7 @@ class _Once:
 async def execute_until(plan: Plan, runner: Runner, race: Race, hit: Hit, stored: Stored) -> None:
     """Ask about items in the order of the plan until one model leads; calls in flight are awaited."""
     once, waiting = _Once(plan, runner, stored), deque[asyncio.Task[dict[str, bool | None] | None]]()
-    ahead = max(1, min(len(plan.positions) // _AHEAD, *(runner.most_in_flight(model.name) for model in plan.models)))
+    ahead = max(1, min(len(plan.positions) // _AHEAD, *runner.most_in_flight))
 
     async def judge(item: Item) -> dict[str, bool | None] | None:
         calls = list(plan.applicable(item, plan.models))
@@ -246,7 +244,6 @@ async def execute_until(plan: Plan, runner: Runner, race: Race, hit: Hit, stored
 
 async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hit, stored: Stored) -> None:
     """Ask about each item only until the rule's verdict on it is settled."""
-    most = sum(runner.most_in_flight(model.name) for model in plan.models)
     once = _Once(plan, runner, stored)
 
     async def settle(calls: Sequence[Sequence[Call]]) -> None:
@@ -260,7 +257,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
 
     together = rule.samples > plan.samples  # the rule counts answers under all conditions
     panels = (calls for item in plan.items() for calls in _panels(plan, item, together=together))
-    await _in_lanes(panels, settle, most + _SPARE, lambda: runner.stopping)
+    await _in_lanes(panels, settle, sum(runner.most_in_flight) + _SPARE, lambda: runner.stopping)
     if not runner.stopping and not runner.progress.abandoned:
         _count_saved(runner.progress)
 

@@ -140,6 +140,11 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
     cluster: Cluster | None = None  # where calls are made; None for this process
 
+    @property
+    def weighs(self) -> bool:
+        """Whether any likelihoods are requested."""
+        return any(condition.method != "generate" for condition in self.conditions)
+
 
 class Progress:
     """Counts of a session of a run."""
@@ -200,17 +205,12 @@ class Progress:
         """Calls still to be made."""
         return max(0, self.to_ask - self.done - self.saved)
 
-    @property
-    def seconds(self) -> float:
-        """The session's duration."""
-        return monotonic() - self._began
-
     def rate(self) -> float:
         """Calls per second over the last half minute."""
         now = monotonic()
         self._recent = [*(entry for entry in self._recent if now - entry[0] < 30), (now, self.done)]
         (then, before), (_, after) = self._recent[0], self._recent[-1]
-        return (after - before) / (now - then) if now - then > 0.2 else self.done / max(self.seconds, 1e-9)
+        return (after - before) / (now - then) if now - then > 0.2 else self.done / max(now - self._began, 1e-9)
 
 
 @contextmanager
@@ -233,17 +233,18 @@ def every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
 
 def line(progress: Progress, *, over: bool = False) -> str:
     """The state of a run in one line; without waits when it is over."""
-    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", rate(progress)]
-    parts += [*counts(progress)] if over else [f"eta {eta(progress)}", *counts(progress), *waits(progress)]
+    a_second = progress.rate()
+    speed = f"{a_second:,.0f}/s" if a_second >= 10 else f"{a_second:.1f}/s"
+    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", speed]
+    if not over:
+        parts.append(f"eta {_eta(progress, a_second)}")
+    parts += _counts(progress)
+    if not over:
+        parts += [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
     return " · ".join(parts)
 
 
-def waits(progress: Progress) -> list[str]:
-    """Which models are waited for, and why."""
-    return [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
-
-
-def counts(progress: Progress) -> list[str]:
+def _counts(progress: Progress) -> list[str]:
     """The results of the calls so far."""
     outcomes = progress.outcomes
     parts = [f"{outcomes['answered']:,} answered"]
@@ -275,15 +276,8 @@ def _short(number: int) -> str:
     return f"{number / 1e3:.0f} k" if number >= 10_000 else f"{number:,}"
 
 
-def rate(progress: Progress) -> str:
-    """The speed."""
-    a_second = progress.rate()
-    return f"{a_second:,.0f}/s" if a_second >= 10 else f"{a_second:.1f}/s"
-
-
-def eta(progress: Progress) -> str:
+def _eta(progress: Progress, a_second: float) -> str:
     """The remaining time as hours, minutes and seconds."""
-    a_second = progress.rate()
     if not a_second:
         return "…"
     a_second *= (progress.done + progress.saved) / max(1, progress.done)

@@ -63,11 +63,7 @@ class Dialogues:
             if turn is not None:
                 self._positions.setdefault(turn, []).append(position)
                 self._names[turn] = item.id
-        last: dict[str, int] = {}
-        for dialogue, number in self._names:
-            last[dialogue] = max(number, last.get(dialogue, 0))
-        self.longest = max(last.values(), default=0)  # the most turns of a dialogue
-        self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
+        self.longest = max((number for _, number in self._names), default=0)  # the most turns of a dialogue
         self.replies: dict[Asked, str] = {}  # the answer to a turn; empty if settled without one, absent while open
 
     def number(self, position: int) -> int:
@@ -76,8 +72,8 @@ class Dialogues:
         return turn[1] if turn else 0
 
     def note(self, call: Call, answer: Response) -> None:
-        """Keep an answer that a later turn continues."""
-        if call.asked.history == "own" and call.item.id in self._going_on:
+        """Keep an answer that a later turn may continue."""
+        if call.asked.history == "own" and _turn_of(call.item):
             self.replies[call.asked] = quoted(call.item, call.asked.condition, answer)
 
     def before(self, positions: Iterable[int]) -> set[int]:
@@ -119,8 +115,8 @@ def _turn_of(item: Item) -> _Turn | None:
 
 
 _ROWS_AT_ONCE = 20_000
-_LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16}
-_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.Boolean}  # tokens; without an image
+_CALLS = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16}  # a turn that waits has no request
+_CALLS |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.Boolean}  # tokens; without an image
 
 Mask = NDArray[np.bool_]
 
@@ -146,91 +142,68 @@ class Estimate(msgspec.Struct, kw_only=True):
         """Calls to make."""
         return self.by_model.total()
 
+    def count(self, calls: pl.DataFrame, models: Sequence[Model]) -> None:
+        """Add the cost of some calls."""
+        self.no_image += int(calls["bare"].sum())
+        for number, count, sent, back in (
+            calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
+        ):
+            self.by_model[models[number].name] += count
+            self.tokens_in += sent
+            self.most_tokens_out += back
+            if price := models[number].entry.price:
+                self.money += price.of(sent, 0)
+                self.most_money += price.of(sent, back)
+
 
 class Ledger:
-    """All calls of a plan, as columns."""
+    """Collects the calls of a plan as columns."""
 
     def __init__(self, models: Sequence[Model]) -> None:
-        self._models = list(models)
         self._numbers = {model.name: number for number, model in enumerate(models)}
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: list[pl.DataFrame] = []
 
-    def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
-        """Add a call about the plan's item of that number."""
+    def add(self, item: int, call: Call, tokens: tuple[int, int], *, waits: bool = False) -> None:
+        """Add a call about the plan's item of that number; one that ``waits`` is only like this."""
         asked = call.asked
         bare = asked.modality == "image" and not call.item.images
-        self._rows.append((call.id, item, self._numbers[asked.model], *tokens, bare))
+        self._rows.append((None if waits else call.id, item, self._numbers[asked.model], *tokens, bare))
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
     def _flush(self) -> None:
-        self._chunks.append(pl.DataFrame(self._rows, schema=_LEDGER, orient="row"))
+        self._chunks.append(pl.DataFrame(self._rows, schema=_CALLS, orient="row"))
         self._rows = []
 
-    def close(self) -> None:
-        """End adding."""
+    def left(self, stored: pl.DataFrame | None, *, retry_failed: bool) -> pl.DataFrame:
+        """The calls, and what is left of them: ``new`` ones to ask, and those to ask ``again`` after a failure.
+
+        ``first``: the first row that leads to its request; ``settled``: not asked again; ``failed``: stored so.
+        """
         self._flush()
         calls = pl.concat(self._chunks)
-        self._chunks.clear()
-        self.requests = calls["request"].unique(maintain_order=True)
-        numbers = self.requests.to_frame().with_row_index("code")
-        self.codes = calls.join(numbers, on="request", maintain_order="left")["code"].cast(pl.Int64).to_numpy()
-        self._calls = calls.drop("request")
-        self.items, self.models = (calls[name].to_numpy() for name in ("item", "model"))
-
-    def shared(self) -> frozenset[str]:
-        """Requests to which several rows lead."""
-        return frozenset(self.requests.filter(np.bincount(self.codes, minlength=len(self.requests)) > 1))
-
-    def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
-        """Add the cost of some rows' calls."""
-        calls = self._calls[rows]
-        estimate.no_image += int(calls["bare"].sum())
-        for number, count, sent, back in (
-            calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
-        ):
-            model = self._models[number]
-            estimate.by_model[model.name] += count
-            estimate.tokens_in += sent
-            estimate.most_tokens_out += back
-            if price := model.entry.price:
-                estimate.money += price.of(sent, 0)
-                estimate.most_money += price.of(sent, back)
-
-
-class Left:
-    """Which rows of a plan are to be asked."""
-
-    def __init__(self, ledger: Ledger, stored: pl.DataFrame | None, *, retry_failed: bool) -> None:
-        self.ledger = ledger
-        self.first = np.zeros(len(ledger.requests), np.int64)  # by request: the first row that leads to it
-        self.first[ledger.codes[::-1]] = np.arange(len(ledger.codes))[::-1]
         stored = pl.DataFrame(schema={"request": pl.String, "error": pl.String}) if stored is None else stored
-        error = pl.col("error")
-        ends = (
-            ledger.requests.to_frame()
-            .join(stored, on="request", how="left", maintain_order="left")
-            .select(
-                error.is_not_null(),
-                failed=(error != "").fill_null(value=False),
-                again=is_asked_again(error, retry_failed=retry_failed).fill_null(value=False),
-            )
+        request, error = pl.col("request"), pl.col("error")
+        again = is_asked_again(error, retry_failed=retry_failed).fill_null(value=False)
+        is_first = request.is_first_distinct() | request.is_null()
+        return calls.join(stored, on="request", how="left", maintain_order="left").select(
+            *_CALLS,
+            first=is_first,
+            settled=error.is_not_null() & ~again,
+            failed=(error != "").fill_null(value=False),
+            new=is_first & error.is_null() & request.is_not_null(),
+            again=is_first & again,
         )
-        self.is_stored, self.has_failed, again = (column.to_numpy() for column in ends)
-        self.is_settled = self.is_stored & ~again
-        self.is_open, is_new = np.zeros(len(ledger.codes), bool), np.zeros(len(ledger.codes), bool)
-        self.is_open[self.first[~self.is_settled]] = True  # by row: whether it is the one that asks its request
-        is_new[self.first[~self.is_stored]] = True
-        self._phases = (is_new, self.is_open & ~is_new)
 
-    def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
-        """Each item with open rows of a model, and which of its rows; what failed before comes last."""
-        mine = self.ledger.models == model
-        items = self.ledger.items[mine]
-        for wanted in (phase[mine] for phase in self._phases):
-            for item in np.unique(items[wanted]).tolist():  # rows are in the order of items
-                yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
+
+def open_rows(left: pl.DataFrame, model: int) -> Iterator[tuple[int, Mask]]:
+    """Each item with calls of a model to make, and which of its calls; what failed before comes last."""
+    mine = left.filter(pl.col("model") == model, pl.col("request").is_not_null()).select("item", "new", "again")
+    items, *phases = (column.to_numpy() for column in mine)
+    for wanted in phases:
+        for item in np.unique(items[wanted]).tolist():  # rows are in the order of items
+            yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
 
 
 _CHUNK = 2_000
@@ -254,7 +227,7 @@ class Plan:
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.recorded: Mapping[bytes, str] = {}  # ids of imported answers, by `Asked`
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
-        self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate
+        self.shared: Set[str] = frozenset()  # requests to which several rows lead; known with the estimate
         self._first: dict[int, list[Call]] = {}  # calls about the first items, kept from planning them to asking them
 
     @cached_property
@@ -303,7 +276,7 @@ class Plan:
         """The calls about an item that can be made."""
         return (call for call in self.calls(item, models) if isinstance(call, Call))
 
-    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
+    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | CannotApply]:
         """The calls about an item, which of them wait for others, and which conditions do not apply."""
         for condition in self.conditions:
             prompts: dict[bool, Prompt | CannotApply] = {}
@@ -318,7 +291,7 @@ class Plan:
                     prompts[prefill] = _build(item, condition, prefill=prefill)
                 prompt = _refused(model, condition) or prompts[prefill]
                 if isinstance(prompt, CannotApply):
-                    yield from repeat((model, prompt), self.samples)
+                    yield from repeat(prompt, self.samples)
                     continue
                 for sample in range(self.samples):
                     asked = Asked(item=item.id, model=model.name, sample=sample, **msgspec.structs.asdict(condition))
@@ -326,19 +299,19 @@ class Plan:
 
     def _own_calls(
         self, item: Item, model: Model, condition: Condition, dialogues: Dialogues
-    ) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
+    ) -> Iterator[Call | WaitingTurn | CannotApply]:
         """The calls of a turn with own history; the gold stands in while that is unknown."""
         for sample in range(self.samples):
             asked = Asked(item=item.id, model=model.name, sample=sample, **msgspec.structs.asdict(condition))
             try:
                 earlier = dialogues.answers(item, asked)
             except CannotApply as reason:
-                yield WaitingTurn(asked) if reason.reason == UNANSWERED else (model, reason)
+                yield WaitingTurn(asked) if reason.reason == UNANSWERED else reason
                 continue
             shown = [turn.answer for turn in item.history] if earlier is None else earlier
             prompt = _refused(model, condition) or _build(item, condition, prefill=model.entry.prefill, answers=shown)
             if isinstance(prompt, CannotApply):
-                yield model, prompt
+                yield prompt
                 continue
             call = self._call(item, model, asked, prompt)
             yield WaitingTurn(asked, call) if earlier is None else call
@@ -358,36 +331,39 @@ class Plan:
         retry_failed: bool = False,
         write: Callable[[Asked, str], None] | None = None,
         answers: Callable[[str], Response | None] | None = None,
-    ) -> tuple[Estimate, Left]:
+    ) -> tuple[Estimate, pl.DataFrame]:
         """Count the plan, pass each row to ``write``, and find what is left to ask.
 
         ``stored``: the errors of the stored requests. ``answers``: reads one, for turns that continue it.
         """
-        estimate, ledger, held = self._gone_through(write, answers)
-        left = Left(ledger, stored, retry_failed=retry_failed)
-        self.shared = ledger.shared()
-        estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
-        estimate.requests = len(ledger.requests) + len(held.codes)
-        estimate.stored = int((left.is_settled & ~left.has_failed).sum())
-        estimate.failed = int((left.is_settled & left.has_failed).sum())
-        ledger.count(estimate, left.first[~left.is_settled])
-        held.count(estimate, np.arange(len(held.codes)))
+        estimate = Estimate(priced=any(model.entry.price for model in self.models))
+        left = self._gone_through(estimate, write, answers).left(stored, retry_failed=retry_failed)
+        requests = left["request"].drop_nulls()
+        self.shared = frozenset(requests.filter(requests.is_duplicated()))
+        estimate.rows = len(left) + estimate.not_applicable[UNANSWERED]
+        once = left.filter("first")
+        estimate.requests = len(once)
+        estimate.stored = int((once["settled"] & ~once["failed"]).sum())
+        estimate.failed = int((once["settled"] & once["failed"]).sum())
+        estimate.count(once.filter(~pl.col("settled")), self.models)
         return estimate, left
 
     def _gone_through(
-        self, write: Callable[[Asked, str], None] | None, answers: Callable[[str], Response | None] | None
-    ) -> tuple[Estimate, Ledger, Ledger]:
-        """Count the plan, and collect its calls and those that wait for answers to earlier turns."""
-        estimate = Estimate(priced=any(model.entry.price for model in self.models))
-        ledger, held = Ledger(self.models), Ledger(self.models)
+        self,
+        estimate: Estimate,
+        write: Callable[[Asked, str], None] | None,
+        answers: Callable[[str], Response | None] | None,
+    ) -> Ledger:
+        """Collect the calls of the plan, also those that wait for answers to earlier turns."""
+        ledger = Ledger(self.models)
         self._first, kept = {}, 0
         for number, item in enumerate(self.items()):
             calls = list(self.calls(item, self.models))
             if (kept := kept + len(calls)) <= _CHUNK:
                 self._first[number] = [call for call in calls if isinstance(call, Call)]
             for call in calls:
-                if isinstance(call, tuple):
-                    estimate.not_applicable[str(call[1])] += 1
+                if isinstance(call, CannotApply):
+                    estimate.not_applicable[str(call)] += 1
                     continue
                 if write:
                     write(call.asked, call.id if isinstance(call, Call) else "")
@@ -396,12 +372,10 @@ class Plan:
                     if self.dialogues and answers and (answer := answers(call.id)):
                         self.dialogues.note(call, answer)
                 elif call.like:
-                    held.add(number, call.like, tokens(call.like))
+                    ledger.add(number, call.like, tokens(call.like), waits=True)
                 else:
                     estimate.not_applicable[UNANSWERED] += 1
-        ledger.close()
-        held.close()
-        return estimate, ledger, held
+        return ledger
 
     def _sent(self, model: Model, ask: Ask, sample: int) -> dict[str, Any]:
         key = (model.name, ask, sample)

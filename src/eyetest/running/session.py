@@ -5,9 +5,10 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import polars as pl
 
 from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError, as_named, heading, param
@@ -27,13 +28,10 @@ from eyetest.records import (
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, Race, ask_all, execute, execute_panels, execute_until
 from eyetest.running.limits import Asking, Budget, Limits, Progress, one_error, stopping_on_ctrl_c, wait_for
-from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
+from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Plan
 from eyetest.running.runner import Runner
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 from eyetest.store.urls import refuse_remote
-
-if TYPE_CHECKING:
-    from eyetest.running.cluster import RayExecutor
 
 Write = Callable[[Asked, str], None]
 
@@ -78,7 +76,7 @@ class Session:
             run.check_benchmark(self.about)
         return self._plan(run, write, retry_failed=self.asking.retry_failed)[0]
 
-    def _plan(self, run: Run | None, write: Write | None, *, retry_failed: bool) -> tuple[Estimate, Left]:
+    def _plan(self, run: Run | None, write: Write | None, *, retry_failed: bool) -> tuple[Estimate, pl.DataFrame]:
         """Plan what is known to be asked: turns of a dialogue whose earlier answers are stored, and all else."""
         self.plan.recorded = run.recorded() if run else {}
         answers = StoredResponses(run.path, retry_failed=retry_failed).get if run and self.plan.dialogues else None
@@ -100,7 +98,7 @@ class Session:
             refuse_remote(to, "a run on Ray")
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
-            if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
+            if self.asking.weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
                 with watch(progress) if watch else nullcontext():
                     wait_for(_probe(probed))
             with run.planning() as plan:
@@ -117,24 +115,30 @@ class Session:
                 run.amend(saved=progress.saved)
         return progress
 
-    async def _ask(self, run: RunWriter, progress: Progress, left: Left) -> None:
-        executor = self._executor(run, progress)
-        with stopping_on_ctrl_c(executor.stop, progress):
-            async with executor:
-                self._note_ways(run, progress)
-                if not isinstance(executor, Runner):
-                    await executor.execute(self.plan, left)
-                elif self.race or self.asking.stop:
-                    assert self._hit is not None, "a race or a stopping rule needs a function that scores answers"
-                    stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
-                    if self.race:
-                        await execute_until(self.plan, executor, self.race, self._hit, stored)
-                    elif self.asking.stop:
-                        await execute_panels(self.plan, executor, self.asking.stop, self._hit, stored)
-                else:
-                    await execute(self.plan, executor, left)
-                    await self._ask_turns(run, executor)
-                self._note_ways(run, progress)
+    async def _ask(self, run: RunWriter, progress: Progress, left: pl.DataFrame) -> None:
+        budget = self._budget or Budget(self.asking.limits)
+        if self.asking.cluster is not None:
+            self._note_ways(run, progress)
+            await self._ask_on_cluster(run, budget, progress, left)
+        else:
+            runner = Runner(self.models, run.journal.append, budget, progress=progress, seed=self.asking.seed)
+            with stopping_on_ctrl_c(runner.stop, progress):
+                async with runner:
+                    self._note_ways(run, progress)
+                    await self._ask_here(run, runner, left)
+        self._note_ways(run, progress)
+
+    async def _ask_here(self, run: RunWriter, runner: Runner, left: pl.DataFrame) -> None:
+        if self.race or self.asking.stop:
+            assert self._hit is not None, "a race or a stopping rule needs a function that scores answers"
+            stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
+            if self.race:
+                await execute_until(self.plan, runner, self.race, self._hit, stored)
+            elif self.asking.stop:
+                await execute_panels(self.plan, runner, self.asking.stop, self._hit, stored)
+        else:
+            await execute(self.plan, runner, left)
+            await self._ask_turns(run, runner)
 
     async def _ask_turns(self, run: RunWriter, runner: Runner) -> None:
         """Ask the later turns of dialogues in which models continue their own answers, one after the other."""
@@ -149,37 +153,28 @@ class Session:
             run.amend(not_applicable=dict(estimate.not_applicable))
             await execute(self.plan, runner, left)
 
-    def _executor(self, run: RunWriter, progress: Progress) -> "Runner | RayExecutor":
-        asking, budget = self.asking, self._budget or Budget(self.asking.limits)
-        if asking.cluster is None:
-            return Runner(self.models, run.journal.append, budget, progress=progress, seed=asking.seed)
+    async def _ask_on_cluster(self, run: RunWriter, budget: Budget, progress: Progress, left: pl.DataFrame) -> None:
         from eyetest.running.cluster import Order, RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
 
         order = Order(
             benchmark=as_named(str(self.benchmark.path.absolute())),
             run=str(run.path.absolute()),
             entries=self.entries,
-            asking=asking,
-            weighs=self._weighs,
+            asking=self.asking,
             is_refusal=progress.is_refusal,
             prompts=self._prompts,
         )
-        return RayExecutor(order, run, budget, progress)
+        await RayExecutor(order, run, budget, progress).execute(self.plan, left)
 
     @property
     def _prompts(self) -> dict[str, Any]:
         """The texts of all prompts but the usual ones."""
         return contents({condition.prompts for condition in self.asking.conditions})
 
-    @property
-    def _weighs(self) -> bool:
-        """Whether any likelihoods are requested."""
-        return any(condition.method != "generate" for condition in self.asking.conditions)
-
     def _note_ways(self, run: RunWriter, progress: Progress) -> None:
         """Store how likelihoods are computed, as soon as known; models with a single way do not report it."""
-        ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
-        ways |= progress.ways if self._weighs else {}
+        ways = {model.name: way for model in self.models if self.asking.weighs and (way := getattr(model, "way", ""))}
+        ways |= progress.ways if self.asking.weighs else {}
         if ways != run.manifest.steps[-1].ways:
             run.amend(ways=ways)
 
@@ -258,21 +253,21 @@ class Questions:
         ledger = Ledger([made])
         for number, (item, prompt) in enumerate(prompts()):
             ledger.add(number, _call(made, item, prompt), (0, 0))
-        ledger.close()
         with RunWriter(self._to) as run:
             run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
-            left = Left(ledger, run.errors(), retry_failed=self._retry_failed)
-            progress.stored = int(left.is_settled.sum())
-            progress.to_ask = len(ledger.requests) - progress.stored
+            left = ledger.left(run.errors(), retry_failed=self._retry_failed)
+            is_open = left["new"] | left["again"]
+            progress.to_ask = int(is_open.sum())
+            progress.stored = int(left["first"].sum()) - progress.to_ask
             progress.keys = _keys([made], self._limits)
             if progress.to_ask:
                 how: dict[str, Any] = {"options": {"models": model}, "prompts": dict(texts or {})}
                 run.record(RunStep(what=what, requests=progress.to_ask, **how), entry, about)
-                calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_open))
+                calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), is_open))
                 runner = Runner([made], run.journal.append, self._limits, progress=progress)
                 _carry_out(_ask_one(runner, model, calls), progress, watch)
-        stored = StoredResponses(self._to, retry_failed=False, among=ledger.requests)
-        return stored.each(ledger.requests.gather(ledger.codes)), progress
+        stored = StoredResponses(self._to, retry_failed=False, among=left["request"])
+        return stored.each(left["request"]), progress
 
 
 async def _ask_one(runner: Runner, model: str, calls: Iterable[Call]) -> None:

@@ -37,8 +37,9 @@ from eyetest.runs.stored import (
 )
 from eyetest.store import read_json, store_of, write_json
 from eyetest.store.files import BusyError
-from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.files import known_table
 from eyetest.tabular.record_files import write_table
+from eyetest.tabular.table import Grid
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -101,8 +102,8 @@ class Run:
         return stored_health(self.path)
 
     @property
-    def writer(self) -> int | str | None:
-        """The process that writes to the run now, if any; with its machine where that may be another."""
+    def writer(self) -> int | None:
+        """The process that writes to the run now, if any."""
         return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:
@@ -164,24 +165,20 @@ class RunWriter(Run):
         """A writer for the plan."""
         return planning(self.path)
 
-    def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
-        """Record an operation before it begins."""
-        known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
-        self.restate(step, known, benchmark)
-
-    def restate(
+    def record(
         self,
         step: RunStep,
         models: dict[str, ModelEntry],
         benchmark: RunBenchmark | None = None,
         earlier: Sequence[RunStep] = (),
     ) -> None:
-        """Record a step, the run's models, and ``earlier`` steps of other runs whose answers are added."""
+        """Record an operation before it begins, and ``earlier`` ones of other runs whose answers are added."""
+        known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         step = msgspec.structs.replace(step, eyetest=__version__, time=now)
         steps = (*self.manifest.steps, *earlier, step)
         benchmark = benchmark or self.manifest.benchmark
-        self._write(RunManifest(benchmark=benchmark, models=models, steps=steps, parts=self.manifest.parts))
+        self._write(RunManifest(benchmark=benchmark, models=known, steps=steps, parts=self.manifest.parts))
 
     def amend(self, **known: Any) -> None:
         """Add to the last step what is only known at its end."""
@@ -234,14 +231,15 @@ def open_answers(path: Path) -> Iterator[Answer]:
         yield from read_answers(path)
         return
     known = set(columns(Answer))
-    sheet = is_sheet(path)
-    for number, row in read_rows(path):
-        for name in row.keys() - known:
+    table = known_table(path)
+    for row in table:
+        for name in row.values.keys() - known:
             raise InputError(f'{path}: "{name}" is no column of an answers table; {nearest(name, known)}')
         try:
-            yield assemble(typed(without_guards(row) if sheet else row), sheet=sheet, excel=False)
+            sheet = isinstance(table, Grid)
+            yield assemble(typed(without_guards(row.values) if sheet else row.values), sheet=sheet, excel=False)
         except InputError as error:
-            raise InputError(f"{path} row {number}: {error}") from None
+            raise InputError(f"{row.where}: {error}") from None
 
 
 def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:

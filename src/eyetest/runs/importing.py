@@ -5,7 +5,7 @@ The file is read and checked to its end before the run is changed. Importing it 
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from operator import attrgetter
@@ -18,37 +18,37 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, listed, param, short
 from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
-from eyetest.runs.answer_values import FIELDS
+from eyetest.runs.answer_values import (
+    FIELDS,
+    assemble,
+    is_absent,
+    own_order,
+    plain,
+    read_shown,
+    typed,
+    without_guards,
+)
 from eyetest.runs.folder import RECORDED, RunWriter
 from eyetest.runs.journal import SCHEMA, to_table
-from eyetest.runs.layouts import (
-    TOOL_COLUMNS,
-    ItemAt,
-    Located,
-    Location,
-    answer_files,
-    as_rows,
-    at,
-    inspect_rows,
-    unfold,
-)
-from eyetest.runs.mapping import AnswerFile, AnswerReader, FieldMap, Options, like_conditions, parse_field_map
+from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, unfold
+from eyetest.runs.mapping import AnswerFile, FieldMap, like_conditions, parse_field_map
 from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
-from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.files import ExcelTable, known_table
 from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema
-from eyetest.tabular.table import Values, named_columns, table_kind
+from eyetest.tabular.table import Grid, Row, Values, named_columns
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
+Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
 _KEY = columns(Asked)
 _CONTENT = ("outcome", "text", "given")
 _READ = ("request", *_CONTENT)
-_ROW, _COLUMN = "number of the row", "name of the column"  # where an answer stands in its file
+_WHERE = "where it stands"  # the column of an answer's location in its file
 _ROWS_AT_ONCE = 20_000
 _log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
-_values: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
-_STAGED = pa.schema([*schema(Answer), pa.field(_ROW, pa.int64()), pa.field(_COLUMN, pa.string())])
+_columns_of: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
+_STAGED = pa.schema([*schema(Answer), pa.field(_WHERE, pa.string())])
 
 
 def answer_id(key: Sequence[object]) -> str:
@@ -134,10 +134,10 @@ def import_answers(
         found = _compared(to, staged)
         brought.there, brought.replaced = int(found["same"].sum()), int(found["differs"].sum())
         if brought.replaced and not overwrite:
-            location = at(_location(found.filter("differs")))
+            where = found.filter("differs")[_WHERE][0]
             others = f" ({brought.replaced:,} such rows)" if brought.replaced > 1 else ""
             raise InputError(
-                f"{source.name} {location}: {to} holds another answer to this already{others}; "
+                f"{where}: {to} holds another answer to this already{others}; "
                 f"add {param('overwrite', True)} to replace what it holds, or choose another run"
             )
         new = brought.answers - brought.there
@@ -154,18 +154,14 @@ def import_answers(
     return brought
 
 
-def _location(rows: pl.DataFrame) -> Location:
-    """Where the first of some staged rows stands."""
-    row, column = rows.select(_ROW, _COLUMN).row(0)
-    return row if column is None else (row, column)
-
-
 class _Reading:
     """Reads a file once; what it leaves out is counted."""
 
     def __init__(self, source: AnswerFile, known: Options | None) -> None:
         self._source, self._known = source, known
         self._fields = source.fields
+        self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}  # by row layout: fields
+        self._table = None if is_inspect_log(source.path) else known_table(source.path)
         self.brought = Brought()
         self.taken = ""  # the columns that were found by other tools' names
         self.forgotten: list[str] = []  # unmapped columns that may hold conditions
@@ -193,34 +189,71 @@ class _Reading:
         if repeated.is_empty():
             return
         second = repeated.filter(~pl.struct(_KEY).is_first_distinct()).head(1)
-        first, here = _location(repeated.join(second, on=_KEY, how="semi", maintain_order="left")), _location(second)
+        first = repeated.join(second, on=_KEY, how="semi", maintain_order="left")
         item, model = (short(second[name][0], 40) for name in ("item", "model"))
         raise InputError(
-            f"{self._source.name} {at(here)}: item {item} was answered by {model} under the same condition "
-            f"in {at(first)} already; map the column that tells them apart with {param('columns')}"
+            f"{second[_WHERE][0]}: item {item} was answered by {model} under the same condition "
+            f"in {first[_WHERE][0]} already; map the column that tells them apart with {param('columns')}"
         )
 
     def _answers(self) -> Iterator[tuple[Any, ...]]:
-        source, brought, known = self._source, self.brought, self._known
-        reader: AnswerReader | None = None
-        for location, row in self._rows():
+        brought, known = self.brought, self._known
+        sheet, excel = isinstance(self._table, Grid), isinstance(self._table, ExcelTable)
+        is_first = True
+        for row in self._rows():
             try:
-                if reader is None:
-                    reader = self._reader(row)
-                answer = reader.answer(row)
+                if is_first:
+                    self._complete(row.values)
+                is_first = False
+                values = self._values(without_guards(row.values) if sheet else row.values)
+                text = values and values.get("text")
+                answer = None if values is None else assemble(values, sheet=sheet, excel=excel)
             except InputError as error:
-                raise InputError(f"{source.name} {at(location)}: {error}") from None
+                raise InputError(f"{row.where}: {error}") from None
             if answer is None:
                 brought.left_out += 1
             elif known is not None and answer.item not in known:
                 brought.unknown[answer.item] += 1
             else:
-                if reader.notice:
-                    brought.notices[reader.notice] += 1
-                yield *_values(answer), *((location, None) if isinstance(location, int) else location)
+                if text and answer.text is None and answer.outcome == "failed":  # a notice in place of an answer
+                    brought.notices[text.strip()] += 1
+                yield *_columns_of(answer), row.where
 
-    def _reader(self, first: Values) -> AnswerReader:
-        """The reader of rows like the first one; what other tools call a field is found and noted."""
+    def _values(self, row: Values) -> dict[str, Any] | None:
+        """The typed values of a row; None where it is not selected or a value was mapped to nothing."""
+        fields = self._fields
+        if fields.only and not fields.wants(row):
+            return None
+        names = tuple(row)
+        if names not in self._sources:
+            found = ((field, fields.columns_of(field, row)) for field in FIELDS)
+            self._sources[names] = [(field, its) for field, its in found if its]
+        values: dict[str, Any] = dict(fields.constants)
+        for field, its in self._sources[names]:
+            value = row[its[0]] if len(its) == 1 else " ".join(filter(None, (plain(row[n]) for n in its)))
+            if renames := fields.values.get(field):
+                ours = renames.get("" if is_absent(value) else plain(value))
+                if ours == "":
+                    return None
+                value = value if ours is None else ours
+            values[field] = value
+        order = values.pop("order", None)
+        values = typed(values)
+        if not is_absent(order):
+            values["order"] = self._order(order, values.get("item", ""), row)
+        return values
+
+    def _order(self, value: Any, item: str, row: Values) -> int:
+        """The shown order; in a table with all of our columns a number is a seed of ours."""
+        is_named = "order" in self._fields.columns or "order" in self._fields.constants
+        if not is_named and row.keys() >= {*FIELDS}:
+            return own_order(value)
+        if self._known and item not in self._known:
+            return 0  # it will be left out
+        return read_shown(value, self._known.get(item) if self._known else None)
+
+    def _complete(self, first: Values) -> None:
+        """Complete the mapping by a first row; what other tools call a field is found and noted."""
         whole = self._fields.completed(first)
         new = {field: name for field, name in whole.columns.items() if field not in self._fields.columns}
         if new:
@@ -228,35 +261,19 @@ class _Reading:
             self._fields = whole
         self._fields.check(first)
         self.forgotten = like_conditions(self._unmapped(first))
-        path = self._source.path
-        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=table_kind(path) == ".xlsx")
 
     def _unmapped(self, row: Values) -> list[str]:
         used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}
         return [name for name in row if name not in used]
 
-    def _rows(self) -> Iterator[Located]:
+    def _rows(self) -> Iterator[Row]:
         source = self._source
-        if is_inspect_log(source.path):
+        if self._table is None:
             return inspect_rows(source.path)
-        rows = read_rows(source.path)
         if source.matrix:
-            return unfold(rows, source)
-        return as_rows(rows, source, items_by_position(self._known))
-
-
-def items_by_position(known: Options | None) -> ItemAt | None:
-    """A function that finds the item at a position of the benchmark; None where positions are unknown."""
-    if known is None:
-        return None
-    ids = list(known)
-
-    def item_at(position: int) -> str:
-        if position < len(ids):
-            return ids[position]
-        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(ids):,} items)")
-
-    return item_at
+            return unfold(self._table, source)
+        items = None if self._known is None else list(self._known)
+        return as_rows(self._table, items, judged="given" in source.fields.columns)
 
 
 def _nothing(source: AnswerFile, brought: Brought) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -14,9 +14,9 @@ import msgspec
 from eyetest.errors import InputError, heading, param, short
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.mapping import ALIASES, AnswerFile
-from eyetest.tabular.files import ENDINGS, open_table, read_rows
+from eyetest.tabular.files import ENDINGS, known_table
 from eyetest.tabular.inspect_logs import Header, Sample, is_inspect_log, read_inspect_log
-from eyetest.tabular.table import Values
+from eyetest.tabular.table import Row, Values
 
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
 _THEN = "\nShuffled answer:\n"
@@ -25,13 +25,13 @@ _CUT_OFF = ("max_tokens", "model_length")
 _VERDICTS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
 
 
-def inspect_rows(path: Path) -> Iterator[tuple[int, Values]]:
+def inspect_rows(path: Path) -> Iterator[Row]:
     """One row per sample and epoch; each scorer is a column, to be selected by name."""
     for number, (log, sample) in enumerate(read_inspect_log(path), 1):
-        yield number, _row(log, sample)
+        yield Row(f"{path.name} row {number}", _values(log, sample))
 
 
-def _row(log: Header, sample: Sample) -> Values:
+def _values(log: Header, sample: Sample) -> Values:
     scores = sample.scores or {}
     shown, text = _shown(sample, [score.explanation or "" for score in scores.values()])
     outcome = _outcome(sample, text)
@@ -91,35 +91,30 @@ def _value(value: Any) -> Any:
     return _VERDICTS.get(value, value) if isinstance(value, str) else value
 
 
-ItemAt = Callable[[int], str]  # the id of the item at a position of the benchmark
-Location = int | tuple[int, str]  # a row's number, or that and a column's name
-Located = tuple[Location, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
 """Columns that identify a tool's layout; their contents are in ours."""
 
 
-def at(location: Location) -> str:
-    """A location in a file, as text."""
-    return f"row {location}" if isinstance(location, int) else f"row {location[0]}, column {short(location[1])}"
+def as_rows(rows: Iterable[Row], items: Sequence[str] | None, *, judged: bool) -> Iterator[Row]:
+    """Rows in which a known tool's columns have our names besides their own; other rows unchanged.
 
-
-def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: ItemAt | None) -> Iterator[Located]:
-    """Rows in which a known tool's columns have our names besides their own; other rows unchanged."""
-    judged = "given" in source.fields.columns
-    for number, row in rows:
-        if "doc_id" in row and ("resps" in row or "filtered_resps" in row):
+    ``items`` are the ids of the benchmark in order, if they are known; ``judged``: verdicts are enough.
+    """
+    for row in rows:
+        values = row.values
+        if "doc_id" in values and ("resps" in values or "filtered_resps" in values):
             try:
-                yield from ((number, known) for known in _lmms_eval(row, item_at, judged=judged))
+                yield from (row._replace(values=known) for known in _lmms_eval(values, items, judged=judged))
             except InputError as error:
-                raise InputError(f"{source.name} {at(number)}: {error}") from None
-        elif "prediction" in row and "index" in row:
-            yield number, row | {"item": row["index"], "text": row["prediction"]}
-        elif row.keys() == {"key", "value"}:  # MMMU's: an answer by the item's id
-            yield number, {"item": row["key"], "text": row["value"]}
-        elif {"id", "response"} <= row.keys() and not row.keys() & {"item", "text"}:  # MMMU's and MMMU-Pro's outputs
-            yield number, _mmmu(row, known=item_at is not None)
+                raise InputError(f"{row.where}: {error}") from None
+        elif "prediction" in values and "index" in values:
+            yield row._replace(values=values | {"item": values["index"], "text": values["prediction"]})
+        elif values.keys() == {"key", "value"}:  # MMMU's: an answer by the item's id
+            yield row._replace(values={"item": values["key"], "text": values["value"]})
+        elif {"id", "response"} <= values.keys() and not values.keys() & {"item", "text"}:  # MMMU's, MMMU-Pro's
+            yield row._replace(values=_mmmu(values, known=items is not None))
         else:
-            yield number, row
+            yield row
 
 
 def _mmmu(row: Values, *, known: bool) -> Values:
@@ -129,13 +124,15 @@ def _mmmu(row: Values, *, known: bool) -> Values:
     return row | {"item": row["id"], "text": row["response"]} | order
 
 
-def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator[Values]:
-    """A line of lmms-eval's log, its item by position, a sample per response; ``judged``: verdicts are enough."""
+def _lmms_eval(row: Values, items: Sequence[str] | None, *, judged: bool) -> Iterator[Values]:
+    """A line of lmms-eval's log, its item by position, a sample per response."""
     texts = list(_leaves(row.get("resps"))) or list(_leaves(row.get("filtered_resps")))
     position = row["doc_id"]
     if type(position) is not int or position < 0:
         raise InputError(f"doc_id: found {short(position)}, expected a position in the benchmark")
-    known = row | {"item": item_at(position) if item_at else str(position)}
+    if items is not None and position >= len(items):
+        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(items):,} items)")
+    known = row | {"item": str(position) if items is None else items[position]}
     if any(isinstance(part, int | float) for part in texts):
         if not judged:
             hint = f"name the metric to take: {param('columns', 'given=METRIC')}"
@@ -156,27 +153,29 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Located]:
+def unfold(rows: Iterable[Row], source: AnswerFile) -> Iterator[Row]:
     """A matrix of verdicts as one row per cell; its rows are items or models, named in the first column."""
     pattern = _header_pattern(source.header) if source.header else None
     names, label = source.matrix, None
     other = "model" if names == "item" else "item"
-    parsed: dict[str, Values] = {}
-    for number, row in rows:
+    parsed: dict[str, tuple[str, Values]] = {}
+    for row in rows:
         if label is None:
-            label = next(iter(row), "")
-        name = plain(row.get(label))
-        for column, value in row.items():
+            label = next(iter(row.values), "")
+        name = plain(row.values.get(label))
+        for column, value in row.values.items():
             if column == label:
                 continue
             if column not in parsed:
-                parsed[column] = _parse(pattern, column) if pattern else {other: column}
+                parsed[column] = short(column), _parse(pattern, column) if pattern else {other: column}
+            shown, about = parsed[column]
+            where = f"{row.where}, column {shown}"
             try:
                 given = score(value)
             except InputError as error:
-                raise InputError(f"{source.name} {at((number, column))}: {error}") from None
+                raise InputError(f"{where}: {error}") from None
             if given is not None:
-                yield (number, column), {names: name, **parsed[column], "given": given, "text": None}
+                yield Row(where, {names: name, **about, "given": given, "text": None})
 
 
 def _header_pattern(header: str) -> re.Pattern[str]:
@@ -215,7 +214,7 @@ def answer_files(source: AnswerFile) -> list[AnswerFile]:
 def _with_model(source: AnswerFile, path: Path) -> AnswerFile:
     fields = source.fields
     is_named = "model" in {*fields.columns, *fields.constants} or source.matrix or is_inspect_log(path)
-    if not is_named and "model" not in next((row for _, row in read_rows(path)), {}):
+    if not is_named and "model" not in next((row.values for row in known_table(path)), {}):
         name = path.stem.encode("utf-8", "replace").decode()
         fields = msgspec.structs.replace(fields, constants=fields.constants | {"model": name})
     return msgspec.structs.replace(source, path=path, fields=fields)
@@ -251,8 +250,9 @@ def first_rows(path: Path) -> list[Values]:
     """A table's first rows, up to one that cannot be read; where it has none, its columns without values."""
     rows: list[Values] = []
     with suppress(InputError, OSError), warnings.catch_warnings(action="ignore"):
-        rows.extend(row for _, row in islice(read_rows(path), _FIRST_ROWS))
-        rows += [] if rows else [dict.fromkeys(open_table(path).columns)]
+        table = known_table(path)
+        rows.extend(row.values for row in islice(table, _FIRST_ROWS))
+        rows += [] if rows else [dict.fromkeys(table.columns)]
     return rows
 
 

@@ -1,25 +1,13 @@
 """Which column holds what, what its values mean, and which columns look like unmapped conditions."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from eyetest.errors import InputError, heading, listed, nearest, param, short
-from eyetest.records import Answer
-from eyetest.runs.answer_values import (
-    FIELDS,
-    WORDS,
-    assemble,
-    is_absent,
-    own_order,
-    plain,
-    read_shown,
-    typed,
-    without_guards,
-)
+from eyetest.runs.answer_values import FIELDS, WORDS, plain, read_shown
 from eyetest.tabular.table import (
     Values,
     listed_columns,
@@ -59,8 +47,6 @@ _NEEDED: dict[str, Callable[[], str]] = {
     "model": lambda: f"{param('model', 'NAME')} or {param('columns', 'model=COLUMN')}",
     "text": lambda: f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')} for a score alone",
 }
-Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
-_ALL = frozenset(FIELDS)
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,53 +107,6 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The file's name as text that any of our files can hold."""
         return self.path.name.encode("utf-8", "replace").decode()
-
-
-class AnswerReader:
-    """A mapping applied to the rows of a file."""
-
-    def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
-        self._fields, self._options = fields, options or {}
-        self._sheet, self._excel = sheet, excel
-        self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}  # by row layout: fields
-        self.notice = ""  # the last row's notice of a failed call, in place of an answer
-
-    def answer(self, row: Values) -> Answer | None:
-        """The answer in a row; None where the row is not selected or a value was mapped to nothing."""
-        fields = self._fields
-        row = without_guards(row) if self._sheet else row
-        if fields.only and not fields.wants(row):
-            return None
-        names = tuple(row)
-        if names not in self._sources:
-            found = ((field, fields.columns_of(field, row)) for field in FIELDS)
-            self._sources[names] = [(field, columns) for field, columns in found if columns]
-        values: dict[str, Any] = dict(fields.constants)
-        for field, columns in self._sources[names]:
-            value = row[columns[0]] if len(columns) == 1 else " ".join(filter(None, (plain(row[n]) for n in columns)))
-            if renames := fields.values.get(field):
-                ours = renames.get("" if is_absent(value) else plain(value))
-                if ours == "":
-                    return None
-                value = value if ours is None else ours
-            values[field] = value
-        order = values.pop("order", None)
-        values = typed(values)
-        if not is_absent(order):
-            values["order"] = self._order(order, values.get("item", ""), row)
-        text = values.get("text")
-        answer = assemble(values, sheet=self._sheet, excel=self._excel)
-        self.notice = (text or "").strip() if answer.text is None and answer.outcome == "failed" else ""
-        return answer
-
-    def _order(self, value: Any, item: str, row: Values) -> int:
-        """The shown order; in a table with all of our columns a number is a seed of ours."""
-        is_named = "order" in self._fields.columns or "order" in self._fields.constants
-        if not is_named and row.keys() >= _ALL:
-            return own_order(value)
-        if self._options and item not in self._options:
-            return 0  # it will be left out
-        return read_shown(value, self._options.get(item))
 
 
 def parse_field_map(

@@ -43,12 +43,10 @@ class PlanWriter:
     def __init__(self, parquet: pq.ParquetWriter) -> None:
         self._parquet = parquet
         self._rows: list[tuple[object, ...]] = []
-        self.rows = 0
 
     def add(self, asked: Asked, request: str) -> None:
         """Append a row."""
         self._rows.append((*msgspec.structs.astuple(asked), request))
-        self.rows += 1
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
@@ -56,7 +54,6 @@ class PlanWriter:
         """Append rows."""
         self.flush()
         self._parquet.write_table(table.select(_SCHEMA.names).cast(_SCHEMA), _ROWS_AT_ONCE)
-        self.rows += len(table)
 
     def flush(self) -> None:
         """Write the rows that are still in memory."""
@@ -153,23 +150,14 @@ def _open_part(folder: Path, name: PartName) -> StoredPart:
 
 def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
     """The responses of a part, as far as readable; what is left out is reported once."""
-    part = read_part(folder, name)
+    return _reported(read_part(folder, name)).frame
+
+
+def _reported(part: StoredPart) -> StoredPart:
     if part.damage:
         text = f"{part.damage}; what is damaged is left out, and the next run asks it again"
         warnings.warn(text, DamagedWarning, stacklevel=1)  # shown once per process, by its text and this line
-    return part.frame
-
-
-def refuse_if_all_is_damaged(folder: Path) -> None:
-    """Refuse to make an empty table of damaged parts: it would look as if nothing had been asked."""
-    damage = ""
-    for name in part_names(folder):
-        part = read_part(folder, name)
-        if part.frame is not None:
-            return
-        damage = damage or part.damage
-    if damage:
-        raise InputError(damage)
+    return part
 
 
 class StoredHealth(NamedTuple):
@@ -233,7 +221,7 @@ class StoredResponses:
 
     def __init__(self, folder: Path, *, retry_failed: bool | None = None, among: pl.Series | None = None) -> None:
         """``retry_failed``: leaves out what is asked again, with or without all failures. ``among``: only these."""
-        frame = counting_responses(folder)
+        frame = counting_responses(folder, to_read=retry_failed is None)
         if among is not None:
             frame = frame.filter(pl.col("request").is_in(among.implode()))
         if retry_failed is not None:
@@ -292,29 +280,30 @@ def plan_frame(folder: Path) -> pl.LazyFrame:
 
 def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFrame:
     """The responses that count, one row per request: the last of a repeated one."""
-    refuse_if_all_is_damaged(folder)
-    return counting_responses(folder, columns)
+    return counting_responses(folder, columns, to_read=True)
 
 
-def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pl.LazyFrame:
-    """The same, where all parts may be damaged: what is left of nothing is asked again."""
-    frame = _every(folder).select(columns)
+def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names, *, to_read: bool = False) -> pl.LazyFrame:
+    """The same, where all parts may be damaged unless they are ``to_read``: what is lost is asked again."""
+    frame = every_response(folder, to_read=to_read).select(columns)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
     return frame if rows == requests else frame.unique("request", keep="last", maintain_order=True)
 
 
-def every_response(folder: Path) -> pl.LazyFrame:
-    """Every stored response with all columns, oldest first, lazily; requests may repeat."""
-    refuse_if_all_is_damaged(folder)
-    return _every(folder)
+def every_response(folder: Path, *, to_read: bool = True) -> pl.LazyFrame:
+    """Every stored response with all columns, oldest first, lazily; requests may repeat. Damage is left out.
 
-
-def _every(folder: Path) -> pl.LazyFrame:
-    """All parts, oldest first. Damage is reported and left out."""
-    parts = (part_frame(folder, name) for name in part_names(folder))
-    return pl.concat([_frame(to_table(())), *(frame for frame in parts if frame is not None)])
+    If nothing else is left to read, it is an error: an empty table would look as if nothing had been asked.
+    """
+    parts = [read_part(folder, name) for name in part_names(folder)]
+    frames = [part.frame for part in parts if part.frame is not None]
+    if to_read and not frames and (damage := next((part.damage for part in parts if part.damage), "")):
+        raise InputError(damage)
+    for part in parts:
+        _reported(part)
+    return pl.concat([_frame(to_table(())), *frames])
 
 
 @contextmanager

@@ -321,8 +321,8 @@ class LocalStore:
         finally:
             os.close(file)
 
-    def holder(self, path: Path) -> int | str | None:
-        """The id of the process that holds a lock; with its machine where that may be another."""
+    def holder(self, path: Path) -> int | None:
+        """The id of the process that holds a lock."""
         try:
             file = os.open(path, os.O_RDONLY)
         except FileNotFoundError:

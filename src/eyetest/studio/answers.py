@@ -1,7 +1,6 @@
 """Answers of models to items: accuracies and statistics from a table, and replies that are read on demand."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -45,17 +44,42 @@ class ModelAccuracy(NamedTuple):
     counts: Mapping[AnswerKind, int]  # by outcome; refusals are wrong too; repeated items may count in several
 
 
-@dataclass(frozen=True)
 class Answers:
-    """The answers of each series (a row) to each item (a column), and the cluster of each item.
+    """The series of some scores (rows), and the answer of each to each item (columns) over all tests.
 
-    ``scores``: means over tests, nan where there is none; ``kinds``: bits of the kinds of answers.
+    ``scores``: means over tests, nan where there is none; ``kinds``: bits of the kinds of answers. An answer is
+    *right* if more than half of its tests have a full score, as in the measure ``blind-hits``.
     """
 
-    series: Sequence[AnswerSeries]
-    scores: NDArray[np.float64]
-    kinds: NDArray[np.int16]
-    clusters: NDArray[np.int64]
+    def __init__(self, items: pl.DataFrame, scores: pl.DataFrame, clusters: NDArray[np.int64]) -> None:
+        heads = scores.select(KEY).unique().sort(pl.col(KEY).cast(pl.String))
+        words = heads.cast(pl.String)
+        varied = [axis for axis in PROTOCOL if axis == "modality" or words.get_column(axis).n_unique() > 1]
+        conditions = words.select(pl.concat_str(varied, separator=" ")).to_series() if len(words) else ()
+        known = zip(words.rows(), conditions, strict=True)
+        self.series = [AnswerSeries(head[0], how, head[1:]) for head, how in known]
+        score, reading, outcome = pl.col("score"), pl.col("reading"), pl.col("outcome")
+        right = mostly((score >= HIT.value).sum(), score.count())
+        flags = {
+            "right": right,
+            "wrong": (score.count() > 0) & ~right,
+            "refused": ((reading == "refused") | (outcome == "blocked")).any(),
+            "unparsed": reading.is_in(["unparsed", "ambiguous", "cut off"]).any(),
+            "failed": (outcome == "failed").any(),
+        }
+        bits = (flag.cast(pl.Int16) * ANSWER_BITS[kind] for kind, flag in flags.items())
+        graded = (~is_verdict(score).all()).cast(pl.Int16) * GRADED
+        answers = (
+            scores.lazy()
+            .join(heads.lazy().select(KEY, series=pl.int_range(pl.len(), dtype=pl.Int64)), on=KEY)
+            .join(items.lazy().select("benchmark", "item", "position"), on=("benchmark", "item"))
+            .group_by("series", "position")
+            .agg(score.mean(), kinds=pl.sum_horizontal(*bits, graded, pl.lit(ASKED, pl.Int16)))
+        ).collect(engine="streaming")
+        shape = len(self.series), len(items)
+        self.scores, self.kinds, self.clusters = np.full(shape, np.nan), np.zeros(shape, np.int16), clusters
+        cells = tuple(answers.get_column(name).to_numpy() for name in ("series", "position"))
+        self.scores[cells], self.kinds[cells] = (answers.get_column(name).to_numpy() for name in ("score", "kinds"))
 
     @property
     def models(self) -> list[str]:
@@ -123,37 +147,3 @@ class Answers:
             if modality in BLIND_MODALITIES:
                 ways.setdefault((one.model, *others), {})[modality] = number
         return sorted(own[strictest({name: self.scores[at] for name, at in own.items()})] for own in ways.values())
-
-
-def answers_to(items: pl.DataFrame, scores: pl.DataFrame, clusters: NDArray[np.int64]) -> Answers:
-    """The series of some scores, and the answer of each to each item over all tests.
-
-    An answer is *right* if more than half of its tests have a full score, as in the measure ``blind-hits``.
-    """
-    heads = scores.select(KEY).unique().sort(pl.col(KEY).cast(pl.String))
-    words = heads.cast(pl.String)
-    varied = [axis for axis in PROTOCOL if axis == "modality" or words.get_column(axis).n_unique() > 1]
-    conditions = words.select(pl.concat_str(varied, separator=" ")).to_series() if len(words) else ()
-    series = [AnswerSeries(head[0], how, head[1:]) for head, how in zip(words.rows(), conditions, strict=True)]
-    score, reading, outcome = pl.col("score"), pl.col("reading"), pl.col("outcome")
-    right = mostly((score >= HIT.value).sum(), score.count())
-    flags = {
-        "right": right,
-        "wrong": (score.count() > 0) & ~right,
-        "refused": ((reading == "refused") | (outcome == "blocked")).any(),
-        "unparsed": reading.is_in(["unparsed", "ambiguous", "cut off"]).any(),
-        "failed": (outcome == "failed").any(),
-    }
-    bits = (flag.cast(pl.Int16) * ANSWER_BITS[kind] for kind, flag in flags.items())
-    graded = (~is_verdict(score).all()).cast(pl.Int16) * GRADED
-    answers = (
-        scores.lazy()
-        .join(heads.lazy().select(KEY, series=pl.int_range(pl.len(), dtype=pl.Int64)), on=KEY)
-        .join(items.lazy().select("benchmark", "item", "position"), on=("benchmark", "item"))
-        .group_by("series", "position")
-        .agg(score.mean(), kinds=pl.sum_horizontal(*bits, graded, pl.lit(ASKED, pl.Int16)))
-    ).collect(engine="streaming")
-    means, kinds = np.full((len(series), len(items)), np.nan), np.zeros((len(series), len(items)), np.int16)
-    cells = tuple(answers.get_column(name).to_numpy() for name in ("series", "position"))
-    means[cells], kinds[cells] = (answers.get_column(name).to_numpy() for name in ("score", "kinds"))
-    return Answers(series, means, kinds, clusters)

@@ -21,12 +21,11 @@ from eyetest.errors import EyetestError, InputError, counted, listed, nearest, s
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query, read_span
 from eyetest.records import ImageRef, Item, Verdict, columns
-from eyetest.results.cases import ItemCase
 from eyetest.results.gather import scores_if_known
-from eyetest.results.replies import RunReplies, gold_doubts, is_in
+from eyetest.results.replies import ItemCase, RunReplies, gold_doubts, is_in
 from eyetest.results.scores import chosen_scorer
 from eyetest.runs.stored import one_line_if_damaged
-from eyetest.studio.answers import KEY, ModelAccuracy, answers_to
+from eyetest.studio.answers import KEY, Answers, ModelAccuracy
 from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 
 _MOST_VALUES, _BINS = 60, 10
@@ -35,15 +34,6 @@ _DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
 _STORIES = 200  # items whose answers are read at once
 _FACETS = {"gold": "gold", "verdict": "verdict", "finding": "findings", "benchmark": "benchmark"}
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
-
-
-class ItemFinding(NamedTuple):
-    """A finding of an audit about one item."""
-
-    kind: str
-    title: str
-    evidence: str
-    severity: str | None = None
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +60,7 @@ class ItemStory(NamedTuple):
     id: str
     item: Item
     row: ItemRow
-    findings: tuple[ItemFinding, ...]
+    findings: list[dict[str, Any]]  # of audits about it: kind, title, evidence, severity
     verdicts: tuple[Verdict, ...]
     cases: list[ItemCase]
     unanswered: int
@@ -120,7 +110,7 @@ class Collection:
             self._runs.append(RunReplies(run, about, names[about.manifest.fingerprint], scores))
             self.notes += notes
         items = read_items(self.benchmarks).with_row_index("position").cast({"position": pl.Int64})
-        self.answers = answers_to(items, self._read_scores(), item_clusters(items))
+        self.answers = Answers(items, self._read_scores(), item_clusters(items))
         items = items.drop("group", "hashes")
         self._verdicts, self._findings, unknown = judgement_tables(sources.judged, items, names)
         if unknown:
@@ -374,8 +364,7 @@ class Collection:
 
     def _story(self, row: ItemRow, item: Item, runs: Sequence[tuple[list[ItemCase], int]]) -> ItemStory:
         cases, unanswered = [case for some, _ in runs for case in some], sum(left for _, left in runs)
-        found = self._findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
-        findings = tuple(ItemFinding(*values) for values in found.iter_rows())
+        findings = self._findings.filter(position=row.position).to_dicts()
         return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered)
 
     def verdicts(self, position: int) -> list[Verdict]:

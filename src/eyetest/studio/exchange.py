@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import quote
 
 import msgspec
@@ -16,7 +16,7 @@ from eyetest.records import Decision, Item, columns, gold_text, letter
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio import forms
 from eyetest.studio.collection import Collection, ItemRow
-from eyetest.studio.decisions import DECISIONS, OBJECTS, find_item, located, read_row, sheet_rows
+from eyetest.studio.decisions import DECISIONS, OBJECTS, ReviewPlan, find_item, located, read_row, sheet_rows
 from eyetest.studio.forms import EDIT, KINDS, LABEL, Form, present, questions
 from eyetest.studio.project import ReviewProject
 from eyetest.tabular.table import sheet_text
@@ -32,18 +32,16 @@ _OURS = re.compile(rf"{QUEUE}|{DECISIONS}|tasks\.(json|xml)")
 _SHOWN = ("item", "question", "options", "gold", "images", "evidence", "asks")
 
 
-class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+class Assignment(NamedTuple):
     """One item for another tool; ``evidence``: why it is asked; ``images``: paths or addresses."""
 
     item: Item
-    form: Form = Form()
-    fingerprint: str = ""
     evidence: str = ""
     images: tuple[str, ...] = ()
 
-    def texts(self) -> dict[str, str]:
+    def texts(self, form: Form) -> dict[str, str]:
         """Texts of the item by name; no gold where it has to be answered first."""
-        item, alone = self.item, self.form.solve
+        item, alone = self.item, form.solve
         turns = [f"{turn.question}\n→ {'…' if alone else turn.answer}" for turn in item.history]
         return {
             "question": "\n\n".join(text for text in (*turns, item.hint, item.question) if text),
@@ -53,21 +51,20 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a returned file is checked against: the existing items, and the form."""
+class Expected(NamedTuple):
+    """What a returned file is checked against: the existing items, and the plan of the review."""
 
     items: Mapping[str, Item]
-    form: Form
-    fingerprint: str = ""
+    plan: ReviewPlan
     reviewers: Mapping[str, str] = {}  # names here by names in the tool; under ``""`` for decisions without one
 
-    def assignment(self, item: str) -> Assignment:
-        """The assignment that a file refers to; refused where there is no such item."""
-        if item not in self.items:
-            raise InputError(f"no item {short(item)} in this review")
-        return Assignment(item=self.items[item], form=self.form)
+    def item(self, name: str) -> Item:
+        """The item that a file refers to; refused where there is none."""
+        if name not in self.items:
+            raise InputError(f"no item {short(name)} in this review")
+        return self.items[name]
 
-    def checked(self, decision: Decision, assignment: Assignment, author: str) -> Decision:
+    def checked(self, decision: Decision, item: Item, author: str) -> Decision:
         """A decision by its author here that this item and this form allow; otherwise refused."""
         name, time = self.reviewers.get(author, author), decision.time
         if not name.strip():
@@ -80,13 +77,11 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
                 raise InputError(f"time: found {short(time)}, {expected}") from None
             time = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
         named = msgspec.structs.replace(decision, reviewer=forms.checked_name(name, "reviewer"), time=time)
-        return forms.check_decision(named, assignment.form, assignment.item)
+        return forms.check_decision(named, self.plan.form, item)
 
 
-def outgoing_of(
-    project: ReviewProject, collection: Collection, tool: ToolFormat
-) -> tuple[list[Assignment], list[Decision]]:
-    """The items that reviewers have open and all decisions of a review, for another tool."""
+def outgoing_of(project: ReviewProject, collection: Collection, tool: ToolFormat) -> list[Assignment]:
+    """The items that reviewers have open, for another tool."""
     plan, ids, form = project.plan, project.waiting(), project.plan.form
     items, view = _items(collection, ids), collection.view(Query(ids=tuple(ids)))
     rows = {row.id: row for row in collection.rows(view, 0, len(ids))} if ids else {}
@@ -107,27 +102,14 @@ def outgoing_of(
         }
         return "\n".join(line for kind in lines if kind in form.shows and not form.solve for line in lines[kind])
 
-    waiting = [
-        Assignment(
-            item=items[item],
-            form=form,
-            fingerprint=plan.fingerprint,
-            evidence=evidence(rows[item]),
-            images=images(rows[item]),
-        )
-        for item in ids
-    ]
-    return waiting, project.decisions()
+    return [Assignment(items[id_], evidence(rows[id_]), images(rows[id_])) for id_ in ids]
 
 
 def read_review(
     project: ReviewProject, collection: Collection, file: Path, reviewers: Mapping[str, str]
 ) -> tuple[int, int]:
     """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
-    plan = project.plan
-    items = _items(collection, project.ids())
-    expected = Expected(items=items, form=plan.form, fingerprint=plan.fingerprint, reviewers=reviewers)
-    decisions = read_files(file, expected)
+    decisions = read_files(file, Expected(_items(collection, project.ids()), project.plan, reviewers))
     return len(decisions), project.add_decisions(decisions)
 
 
@@ -155,17 +137,18 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
 def write_files(
     waiting: Sequence[Assignment],
     decisions: Sequence[Decision],
-    form: ToolFormat,
+    plan: ReviewPlan,
+    tool: ToolFormat,
     folder: Path,
     overwrite: bool = False,
 ) -> list[str]:
     """Write open items and decisions as files of a tool; returns their names."""
     check_target(folder, overwrite=overwrite)
-    if form == "csv":
-        files = {QUEUE: _open_sheet(waiting), DECISIONS: _made_sheet(decisions)}
+    if tool == "csv":
+        files = {QUEUE: _open_sheet(waiting, plan.form), DECISIONS: _made_sheet(decisions)}
     else:
-        tasks = msgspec.json.encode(label_studio_tasks(waiting)).decode() + "\n"
-        files = {"tasks.xml": labeling_config(waiting), "tasks.json": tasks} if waiting else {}
+        tasks = msgspec.json.encode(label_studio_tasks(waiting, plan)).decode() + "\n"
+        files = {"tasks.xml": labeling_config(waiting, plan.form), "tasks.json": tasks} if waiting else {}
     with replacing_folder(folder, overwrite=overwrite) as new:
         for name, text in files.items():
             (new / name).write_bytes(text.encode("utf-8", "replace"))
@@ -200,15 +183,15 @@ def _made_sheet(decisions: Sequence[Decision]) -> str:
     return sheet_text(names, [[*row.values()] for row in rows])
 
 
-def _open_sheet(assignments: Sequence[Assignment]) -> str:
+def _open_sheet(assignments: Sequence[Assignment], form: Form) -> str:
     """Open items, a line each, with empty columns for the decision. Copy a line for a second reviewer."""
-    asked = [questions(one.form, len(one.item.choices)) for one in assignments]
+    asked = [questions(form, len(one.item.choices)) for one in assignments]
     empty = dict.fromkeys(question.name for some in asked for question in some)
     rows = []
     for one, some in zip(assignments, asked, strict=True):
         asks = [f"{question.name}: {' | '.join(question.values)}" for question in some if question.values]
-        words = " ".join([one.form.about.strip(), *(field.ask for field in one.form.fields)]).strip()
-        shown = one.texts() | {"item": one.item.id, "images": "\n".join(one.images)}
+        words = " ".join([form.about.strip(), *(field.ask for field in form.fields)]).strip()
+        shown = one.texts(form) | {"item": one.item.id, "images": "\n".join(one.images)}
         shown["asks"] = "\n".join([words, *asks])
         rows.append([*(shown[name] for name in _SHOWN), "", *("" for _ in empty)])
     return sheet_text([*_SHOWN, "reviewer", *empty], rows)
@@ -219,27 +202,27 @@ def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
     author = (row.get("reviewer") or "").strip()
     if not any(name.startswith((EDIT, LABEL)) or name == "reason_text" for name in row):
         decision = read_row(row, expected.items)
-        return expected.checked(decision, expected.assignment(decision.item), author)
-    about = expected.assignment(find_item(row["item"] or "", expected.items) or row["item"])
-    asked = {one.name: one.kind for one in questions(about.form, len(about.item.choices))}
+        return expected.checked(decision, expected.item(decision.item), author)
+    item, form = expected.item(find_item(row["item"] or "", expected.items) or row["item"]), expected.plan.form
+    asked = {one.name: one.kind for one in questions(form, len(item.choices))}
     answers: dict[str, str | list[str]] = {}
     for name, cell in row.items():
         text = (cell or "").strip()
         if text and (name in asked or name.startswith((EDIT, LABEL))):
             words = [word.strip() for word in text.split(";") if word.strip()]
             answers[name] = words if asked.get(name) == "several" else text.lower() if name == "decision" else text
-    decision = forms.read_answers(answers, about.item, about.form)
+    decision = forms.read_answers(answers, item, form)
     timed = msgspec.structs.replace(decision, time=(row.get("time") or "").strip())
-    return expected.checked(timed, about, author)
+    return expected.checked(timed, item, author)
 
 
 # Label Studio
 
 
-def labeling_config(assignments: Sequence[Assignment]) -> str:
+def labeling_config(assignments: Sequence[Assignment], form: Form) -> str:
     """The configuration of a project for these tasks, which have one form."""
-    form, options = assignments[0].form, max(len(one.item.choices) for one in assignments)
-    data = [_data(one, options) for one in assignments]
+    options = max(len(one.item.choices) for one in assignments)
+    data = [_data(one, form, options) for one in assignments]
     asked = []
     for one in questions(form, options):
         when: Sequence[str] = one.when
@@ -256,29 +239,22 @@ def labeling_config(assignments: Sequence[Assignment]) -> str:
     return fill_page("label_studio.xml.j2", contents, "eyetest.studio.app")
 
 
-class Carried(msgspec.Struct, frozen=True):
-    """Data that a task carries through another tool."""
-
-    item: str
-    fingerprint: str = ""
-
-
-def label_studio_tasks(assignments: Sequence[Assignment]) -> list[dict[str, Any]]:
+def label_studio_tasks(assignments: Sequence[Assignment], plan: ReviewPlan) -> list[dict[str, Any]]:
     """The tasks, each with the key by which its annotations are read back."""
     options = max((len(one.item.choices) for one in assignments), default=0)
-    keys = (Carried(one.item.id, one.fingerprint) for one in assignments)
-    tasks = zip(assignments, map(msgspec.to_builtins, keys), strict=True)
-    return [{"data": _data(one, options) | {"eyetest": key}} for one, key in tasks]
+    keys = [{"item": one.item.id, "fingerprint": plan.fingerprint} for one in assignments]
+    tasks = zip(assignments, keys, strict=True)
+    return [{"data": _data(one, plan.form, options) | {"eyetest": key}} for one, key in tasks]
 
 
-def _data(assignment: Assignment, options: int) -> dict[str, Any]:
+def _data(assignment: Assignment, form: Form, options: int) -> dict[str, Any]:
     """The values that the configuration shows; each that it names has to exist, even if empty."""
-    names = (question.name for question in questions(assignment.form, options))
+    names = (question.name for question in questions(form, options))
     editable = {name: "" for name in names if name.startswith(EDIT)}
     filled = {name: text for name, text in present(assignment.item).items() if name in editable}
-    if assignment.form.solve:
+    if form.solve:
         filled.pop("edit_answer", None)
-    return {"images": list(assignment.images) or [NO_IMAGE], **assignment.texts(), **editable, **filled}
+    return {"images": list(assignment.images) or [NO_IMAGE], **assignment.texts(form), **editable, **filled}
 
 
 class _Region(msgspec.Struct):
@@ -294,8 +270,13 @@ class _Annotation(msgspec.Struct):
     was_cancelled: bool = False
 
 
+class _Key(msgspec.Struct):
+    item: str
+    fingerprint: str = ""
+
+
 class _Data(msgspec.Struct):
-    eyetest: Carried | None = None
+    eyetest: _Key | None = None
 
 
 class _StudioTask(msgspec.Struct):
@@ -316,17 +297,17 @@ def _read_label_studio(content: bytes, expected: Expected, path: str) -> list[De
         with located(f"{path}, task {number}"):
             if key is None:
                 raise InputError("it does not say which item it is about; eyetest did not export this task")
-            if expected.fingerprint and key.fingerprint != expected.fingerprint:
+            if expected.plan.fingerprint and key.fingerprint != expected.plan.fingerprint:
                 raise InputError(f"it is about another state of the benchmark: {short(key.fingerprint)}")
-            about = expected.assignment(key.item)
+            item = expected.item(key.item)
         for index, annotation in enumerate(task.annotations, 1):
             if not annotation.was_cancelled:
                 with located(f"{path}, task {number}, annotation {index}"):
-                    decisions.append(_read_annotation(annotation, about, expected))
+                    decisions.append(_read_annotation(annotation, item, expected))
     return decisions
 
 
-def _read_annotation(annotation: _Annotation, about: Assignment, expected: Expected) -> Decision:
+def _read_annotation(annotation: _Annotation, item: Item, expected: Expected) -> Decision:
     answers = {}
     for name, found in ((region.from_name, region.value) for region in annotation.result):
         values = found.get("choices", found.get("text"))
@@ -337,5 +318,5 @@ def _read_annotation(annotation: _Annotation, about: Assignment, expected: Expec
     if isinstance(author, dict):
         author = author.get("email") or author.get("id")
     time = annotation.updated_at or annotation.created_at or "unknown"
-    decision = msgspec.structs.replace(forms.read_answers(answers, about.item, about.form), time=time)
-    return expected.checked(decision, about, "" if author is None else str(author))
+    decision = msgspec.structs.replace(forms.read_answers(answers, item, expected.plan.form), time=time)
+    return expected.checked(decision, item, "" if author is None else str(author))

@@ -29,18 +29,16 @@ class JsonLines(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        number = 0
         with self.path.open("rb") as file:
-            for line_number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
-                where = f"{self.path.name} line {line_number}"
+            for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
+                where = f"{self.path.name} line {number}"
                 if len(line) >= MAX_LINE:
                     raise InputError(f"{where} is longer than {MAX_LINE // 2**20} MB")
                 if text := line.strip(_BLANK):
                     values = decode(text, where)
                     if not isinstance(values, dict):
                         raise InputError(f"{where}: found {short(values)}, expected a JSON object")
-                    yield Row(number, where, values, line_number)
-                    number += 1
+                    yield Row(where, values)
 
 
 class JsonDocument(Table):
@@ -61,8 +59,8 @@ class JsonDocument(Table):
         if content != [] and not _are_objects(content):
             expected = "a list of objects, one such list under a key, or objects or texts under keys"
             raise InputError(f"{self.path}: expected {expected}")
-        for number, values in enumerate(content):
-            yield Row(number, f"{self.path.name} object {number + 1}", values, number + 1)
+        for number, values in enumerate(content, 1):
+            yield Row(f"{self.path.name} object {number}", values)
 
 
 def read_document(path: Path) -> bytes:
@@ -184,30 +182,22 @@ class JsonFolder(Table):
 
     def rows(self) -> Iterator[Row]:
         """The objects."""
-        number = 0
         for file in sorted(path for path in self.path.iterdir() if path.suffix in (".json", ".jsonl")):
             inside(file, self.path)
             for row in open_table(file):
-                yield Row(number, row.where, {"file": file.stem, **row.values}, row.line)
-                number += 1
+                yield Row(row.where, {"file": file.stem, **row.values})
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file of answers, each with its number for messages."""
+def known_table(path: Path) -> Table:
+    """A file as a table, if it is one by its content or its ending."""
     if not path.is_file():
         raise InputError(f"{path} is {'a folder' if path.is_dir() else 'no file'}; expected a table ({KINDS_LISTED})")
     if not table_kind(path):
         raise InputError(f"{path}: expected a table ({KINDS_LISTED})")
     table = open_table(path)
-    if is_sheet(path) and not table.columns:
+    if isinstance(table, Grid) and not table.columns:
         raise InputError(f"{path} is empty")
-    for row in table:
-        yield row.line, row.values
-
-
-def is_sheet(path: Path) -> bool:
-    """Whether a file's format does not distinguish an empty text from a missing value."""
-    return table_kind(path) in (".csv", ".tsv", ".xlsx")
+    return table
 
 
 _OPENERS: dict[str, Callable[[Path], Table]] = {

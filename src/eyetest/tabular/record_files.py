@@ -148,11 +148,9 @@ class ParquetTable(Table):
 
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
-        number = 0
         for file in self._files:
-            for line, values in enumerate(self._values(file), 1):
-                yield Row(number, f"{file.name} row {line}", values, line)
-                number += 1
+            for number, values in enumerate(self._values(file), 1):
+                yield Row(f"{file.name} row {number}", values)
 
     def _values(self, file: Path) -> Iterator[dict[str, Any]]:
         with one_line(file, "is damaged"), open_bounded(file) as opened:
@@ -242,11 +240,11 @@ def read_parquet(path: Path) -> pa.Table:
             return pa.Table.from_batches(batches) if batches else file.schema_arrow.empty_table()
 
 
-def sound_file(path: Path, root: Path, fields: pa.Schema | None = None) -> Path:
+def sound_file(path: Path, root: Path, fields: pa.Schema | None = None, repair: str = "") -> Path:
     """The path of a Parquet file of eyetest inside a folder, whose checksum and columns are valid."""
     path = inside(path, root)
     if not has_checksum(path):
-        raise InputError(f"{path} is damaged: it has no checksum")
+        raise InputError(f"{path} is damaged: it has no checksum{repair and f'; {repair}'}")
     with damage_in_one_line(path):
         if fields is not None and not pq.read_schema(path).equals(fields):
             raise ValueError("its columns are others than it should have")

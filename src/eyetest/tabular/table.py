@@ -30,12 +30,10 @@ Values = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """One row of a table: its number from 0, its name in messages, and its values by column."""
+    """One row of a table: its name in messages, and its values by column."""
 
-    number: int
     where: str
     values: Values
-    line: int = 0  # counted from 1: lines in JSON Lines, rows below the header elsewhere
 
 
 class Table:
@@ -75,15 +73,14 @@ class Grid(Table):
 
     def rows(self) -> Iterator[Row]:
         """The rows below the header."""
-        number, columns = 0, self.columns
+        columns = self.columns
         for line, cells in enumerate(islice(self.cells(), 1, None), 1):
             if cells.count("") == len(cells):
                 continue
             where = f"{self.path.name} row {line}"
             if len(cells) != len(columns):
                 raise InputError(f"{where}: {len(cells)} cells under {len(columns)} columns")
-            yield Row(number, where, dict(zip(columns, cells, strict=True)), line)
-            number += 1
+            yield Row(where, dict(zip(columns, cells, strict=True)))
 
 
 _SAMPLE = 2**16

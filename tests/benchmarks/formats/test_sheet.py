@@ -12,7 +12,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.errors import InputError
-from eyetest.tabular.files import read_rows
+from eyetest.tabular.files import known_table
 from tests.conftest import png
 
 Row = Sequence[Any]
@@ -91,7 +91,7 @@ def test_rows_of_nothing_are_no_items(tmp_path: Path) -> None:
 def test_a_packed_file_is_to_be_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "quiz.csv.gz"
     path.write_bytes(gzip.compress(b"question,answer\nWho?,me\n"))
-    for read in (imported, lambda file: list(read_rows(file))):
+    for read in (imported, lambda file: list(known_table(file))):
         with pytest.raises(InputError, match=r"quiz\.csv\.gz is packed with gzip: unpack it first"):
             read(path)
 

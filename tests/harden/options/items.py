@@ -2,12 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.harden.options.record import OptionsRecord
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item
 
 
 def choice_item(
@@ -15,13 +13,6 @@ def choice_item(
 ) -> Item:
     choices = tuple(Choice(text, index == gold) for index, text in enumerate(options))
     return Item(id=name, question=question, choices=choices)
-
-
-def bench(folder: Path, items: Iterable[Item]) -> Benchmark:
-    with BenchmarkWriter(folder, Manifest(name="quiz"), gold_required=False) as writer:
-        for item in items:
-            writer.add(item)
-    return Benchmark(folder)
 
 
 def numeric_items(count: int, options: int, seed: int) -> list[Item]:

@@ -7,10 +7,11 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item
 from tests.endpoint import Endpoint
-from tests.harden.options.items import bench, choice_item
+from tests.harden.options.items import choice_item
 from tests.harden.options.writing import answering, creature_items
 from tests.running.processes import Nursery, until
 from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import make_bench
 from tests.support.command import call_narrowly
 
 ITEMS = creature_items(8, 4)
@@ -30,7 +31,7 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
 
 
 def test_models_are_asked_once(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
-    bench(tmp_path / "given", ITEMS)
+    make_bench(tmp_path / "given", ITEMS)
     output = call_narrowly(*words(tmp_path, models)).fine()
     assert "by scribe" in output
     assert "8 items for people" in output
@@ -42,7 +43,7 @@ def test_models_are_asked_once(eyetest: Eyetest, models: Endpoint, tmp_path: Pat
 
 
 def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nursery: Nursery, tmp_path: Path) -> None:
-    bench(tmp_path / "given", ITEMS)
+    make_bench(tmp_path / "given", ITEMS)
     models.latency = 0.05
     process = nursery.start(*words(tmp_path, models))
     until(lambda: models.answered.total() >= 10, "answers")
@@ -58,7 +59,7 @@ def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nurser
 
 
 def test_mistakes_are_refused_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
-    bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
+    make_bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
     command = words(tmp_path, endpoint)
     assert "name both" in eyetest(*command[:-2]).refused()
     assert "cannot check its own options" in eyetest(*command[:-1], command[-3]).refused()
@@ -66,6 +67,6 @@ def test_mistakes_are_refused_in_one_line(eyetest: Eyetest, endpoint: Endpoint, 
     (tmp_path / "out/thesis.txt").write_text("mine")
     assert "thesis.txt" in eyetest(*command).refused()
     (tmp_path / "out/thesis.txt").unlink()
-    inside = bench(tmp_path / "out/benchmark", [choice_item("one", ["140", "190"])])
+    inside = make_bench(tmp_path / "out/benchmark", [choice_item("one", ["140", "190"])])
     assert "holds the benchmark" in eyetest("harden", "options", inside.path, "--to", tmp_path / "out").refused()
     assert not endpoint.attempts

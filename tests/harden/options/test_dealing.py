@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.harden.options.dealing import Candidates, deal, exchangeable
-from eyetest.reform.distractors.answer_kinds import WrittenNumber
-from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.harden.options.dealing import deal, exchangeable
+from eyetest.records import Item
+from eyetest.reform.distractors.answer_kinds import AnswerKind, WrittenNumber
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
+from eyetest.reform.distractors.written import Case
 from tests.harden.options.items import numeric_items
 
 
 def question(key: object, words: str = "How much is it?") -> NumberQuestion:
-    return ask_number(words, WrittenNumber.known(str(key)), kind="number", is_share=False)
+    return NumberQuestion(words, WrittenNumber.known(str(key)), AnswerKind("number"))
 
 
 def drawn(asked: NumberQuestion, pool: NumberPool, chance: random.Random) -> list[float]:
@@ -64,10 +66,10 @@ def test_what_a_learner_finds_is_evened_out() -> None:
     for _ in range(90):
         gold = 2 * chance.randint(200, 900) + 1
         others = chance.sample(range(gold // 2, 2 * gold), 40)
-        texts = tuple(str(value) for value in others if abs(value - gold) > 0.06 * gold)
-        tables.append(Candidates(gold=str(gold), candidates=texts, need=5, question="How much?"))
-    taken = deal(tables, chance)
-    odd = [int(table.candidates[at]) % 2 for table, own in zip(tables, taken, strict=True) for at in own]
+        texts = [str(value) for value in others if abs(value - gold) > 0.06 * gold]
+        case = Case(Item(id="i", question="How much?"), str(gold), need=5)
+        tables.append((case, dict.fromkeys(texts, 1.0)))
+    odd = [int(text) % 2 for own in deal(tables, chance) for text in own]
     assert np.mean(odd) > 0.58
 
 

@@ -20,7 +20,8 @@ from eyetest.harden.options.record import FOUND, OPTIONS_STEP, OptionSettings
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Choice, Item
-from tests.harden.options.items import bench, choice_item, numeric_items, places
+from tests.harden.options.items import choice_item, numeric_items, places
+from tests.scoring.test_table import make_bench
 
 pytestmark = pytest.mark.journey
 
@@ -30,7 +31,7 @@ def numeric(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, GrownO
     folder = tmp_path_factory.mktemp("numeric")
     items = [item for options in (2, 4, 5) for item in numeric_items(60, options, options)]
     items = [msgspec.structs.replace(item, id=f"i{number}") for number, item in enumerate(items)]
-    given = bench(folder / "given", items)
+    given = make_bench(folder / "given", items)
     return given, grow_options(given, folder / "grown", OptionSettings(seed=3))
 
 
@@ -71,7 +72,7 @@ def test_a_flawless_benchmark_raises_no_alarm(numeric: tuple[Benchmark, GrownOpt
 
 def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     """With as many items as learners need: what they learn must not depend on hashes or threads."""
-    given = bench(tmp_path / "given", numeric_items(LEAST_ITEMS, 4, 1))
+    given = make_bench(tmp_path / "given", numeric_items(LEAST_ITEMS, 4, 1))
     one, other = (grow_options(given, tmp_path / f"seed-{seed}", OptionSettings(seed=seed)) for seed in (3, 4))
     assert one.benchmark.manifest.fingerprint != other.benchmark.manifest.fingerprint
     command = ("harden", "options", given.path, "--to", tmp_path / "again", "--seed", 3)
@@ -102,7 +103,7 @@ def test_what_is_left_alone_and_why(tmp_path: Path) -> None:
         (choice_item("lonely", ["Grace Hopper", "Ada Lovelace"]), "nothing to offer"),
     ]
     items = [item for item, _ in cases]
-    grown = grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
+    grown = grow_options(make_bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
     assert {one.item: one.reason for one in grown.record.items} == {item.id: reason for item, reason in cases}
     assert list(grown.benchmark) == items
     assert not grown.verdicts
@@ -120,7 +121,7 @@ def test_what_is_left_alone_and_why(tmp_path: Path) -> None:
     ],
 )
 def test_a_question_that_names_its_options_is_reworded_with_a_record(tmp_path: Path, question: str, new: str) -> None:
-    given = bench(tmp_path / "given", [choice_item("q", ["120", "150", "210", "340"], 1, question)])
+    given = make_bench(tmp_path / "given", [choice_item("q", ["120", "150", "210", "340"], 1, question)])
     (item,) = grow_options(given, tmp_path / "grown", OptionSettings()).benchmark
     assert (item.question, len(item.choices)) == (new, 10)
     assert [one.note.split(":")[0] for one in item.lineage][:-1] == ([] if question == new else ["reworded"])
@@ -131,7 +132,7 @@ def test_closing_options_stay_last(tmp_path: Path) -> None:
         choice_item(f"{number}", ["120", "150", "210", "All of these", "None of the above"], number % 3)
         for number in range(16)
     ]
-    grown = grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
+    grown = grow_options(make_bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
     after = list(grown.benchmark)
     assert {len(item.choices) for item in after} == {10}
     assert {tuple(one.text for one in item.choices[-2:]) for item in after} == {("All of these", "None of the above")}
@@ -143,7 +144,7 @@ def test_open_numbers_become_choice_items_on_demand(tmp_path: Path) -> None:
     golds = [str(int(value)) for value in np.exp(rng.uniform(3, 8, 60))]
     items = [Item(id=f"q{n}", question="What is the value?", references=(gold,)) for n, gold in enumerate(golds)]
     items.append(Item(id="words", question="Who is it?", references=("Ada Lovelace",)))
-    grown = grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings(open=True))
+    grown = grow_options(make_bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings(open=True))
     *numbers, words = grown.benchmark
     assert words == items[-1]
     assert [item.choices[item.gold[0]].text for item in numbers] == golds

@@ -11,8 +11,9 @@ from eyetest.benchmarks import Benchmark
 from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings
 from eyetest.records import Item
-from tests.harden.options.items import bench, choice_item, numeric_items
+from tests.harden.options.items import choice_item, numeric_items
 from tests.harden.options.judging import LEARNERS, judge, number
+from tests.scoring.test_table import make_bench
 
 
 @pytest.mark.science
@@ -35,7 +36,7 @@ def test_ten_options_tell_less_than_the_options_that_were_there(
 ) -> None:
     """Each learner: the lower end of its interval is at most 1.25 times chance, or at most the ratio before."""
     numeric = [item for item in real_benchmark(name) if _is_numeric(item) and (item.is_choice or name == "chartqa")]
-    given = bench(tmp_path / "given", [msgspec.structs.replace(item, images=()) for item in numeric])
+    given = make_bench(tmp_path / "given", [msgspec.structs.replace(item, images=()) for item in numeric])
     before = {item.id: item for item in given}
     grown = grow_options(given, tmp_path / "grown", OptionSettings(seed=seed, open=True))
     ten = [item for item in grown.benchmark if len(item.choices) == 10]

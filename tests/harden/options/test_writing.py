@@ -8,15 +8,16 @@ import pytest
 from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings
 from eyetest.reform.distractors.written import OptionAuthors
-from tests.harden.options.items import bench, choice_item, places
+from tests.harden.options.items import choice_item, places
 from tests.harden.options.writing import Authors, creature_items, is_bad
+from tests.scoring.test_table import make_bench
 
 
 @pytest.mark.journey
 def test_three_bad_proposals_in_ten_leave_fewer_than_one_in_a_hundred(tmp_path: Path) -> None:
     items = creature_items(170, 1)
     models = Authors(items, 3)
-    given = bench(tmp_path / "given", items)
+    given = make_bench(tmp_path / "given", items)
     seated = OptionAuthors(models, "writer", "checker")
     grown = grow_options(given, tmp_path / "grown", OptionSettings(rounds=3), authors=seated)
     assert 0.25 < models.bad / models.proposed < 0.35
@@ -38,7 +39,7 @@ def test_three_bad_proposals_in_ten_leave_fewer_than_one_in_a_hundred(tmp_path: 
 def test_what_is_short_is_asked_again_with_what_was_turned_down(tmp_path: Path) -> None:
     items = creature_items(12, 5)
     models = Authors(items, 6)
-    given = bench(tmp_path / "given", items)
+    given = make_bench(tmp_path / "given", items)
     grow_options(
         given, tmp_path / "grown", OptionSettings(rounds=2), authors=OptionAuthors(models, "writer", "checker")
     )
@@ -50,7 +51,7 @@ def test_what_is_short_is_asked_again_with_what_was_turned_down(tmp_path: Path) 
 
 
 def test_replies_that_are_not_what_was_asked_for_give_nothing_and_are_counted(tmp_path: Path) -> None:
-    given = bench(tmp_path / "given", [choice_item("one", ["Ada", "Bob"])])
+    given = make_bench(tmp_path / "given", [choice_item("one", ["Ada", "Bob"])])
 
     def ask(name: str, prompts: object) -> list[None]:
         return [None] if name == "writer" else []

@@ -6,12 +6,13 @@ import msgspec
 import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import LAYOUT
 from eyetest.errors import InputError
 from eyetest.harden.screenshot.style import FACTORS, design
 from eyetest.harden.screenshot.taking import Screenshots, ScreenshotSettings, screenshot_notes, take_screenshots
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item
+from tests.scoring.test_table import make_bench
 
 
 def test_items_keep_what_they_are(own: Benchmark, taken: Screenshots) -> None:
@@ -48,14 +49,13 @@ def test_processes_give_the_same_pixels(own: Benchmark, taken: Screenshots, tmp_
 
 @pytest.fixture
 def three(tmp_path: Path) -> Benchmark:
-    def choices(*texts: str) -> tuple[Choice, ...]:
-        return tuple(Choice(text, at == 0) for at, text in enumerate(texts))
-
-    with BenchmarkWriter(tmp_path / "three", Manifest(name="three")) as writer:
-        writer.add(Item(id="good", question="Is it?", choices=choices("yes", "no")))
-        writer.add(Item(id="long", question="word " * 50_000, choices=choices("yes", "no")))
-        writer.add(Item(id="open", question="How many?", references=("3",)))
-    return Benchmark(tmp_path / "three")
+    choices = (Choice("yes", correct=True), Choice("no"))
+    items = [
+        Item(id="good", question="Is it?", choices=choices),
+        Item(id="open", question="How many?", references=("3",)),
+    ]
+    items.insert(1, Item(id="long", question="word " * 50_000, choices=choices))
+    return make_bench(tmp_path / "three", items)
 
 
 def test_photographs_and_what_is_left_out(three: Benchmark, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.results.reconcile import CAUSES, Account, Credit, attribute, reconciled
+from eyetest.results.reconcile import CAUSES, Account, Credit, attribute, paired_by_order, reconciled
 
 LONG = "The reply goes on for a while before it says {} at its very end."
 SCORES = st.none() | st.sampled_from([Fraction(0), Fraction(1)]) | st.floats(0, 1, width=16).map(Fraction)
@@ -36,15 +36,14 @@ def accounts(*, once: bool = False) -> st.SearchStrategy[Account]:
 def test_the_parts_are_the_gap_exactly(a: Account, b: Account) -> None:
     told = reconciled(a, b)
     assert sum((share.points for share in told.shares), Fraction(0)) == told.gap == b.score - a.score
-    assert sum((cause.points for cause in told.causes), Fraction(0)) == told.gap
-    assert {cause.cause for cause in told.causes} <= CAUSES.keys()
+    assert sum(told.causes["points"]) == pytest.approx(float(100 * told.gap))
+    assert set(told.causes["cause"]) <= CAUSES.keys()
 
 
 @given(accounts(once=True), accounts(once=True))
 def test_swapping_the_sides_swaps_the_signs(a: Account, b: Account) -> None:
-    there = {cause.cause: cause.points for cause in reconciled(a, b).causes}
-    back = {cause.cause: -cause.points for cause in reconciled(b, a).causes}
-    assert there == back
+    there, back = (dict(reconciled(*sides).causes.select("cause", "points").rows()) for sides in ((a, b), (b, a)))
+    assert there == {cause: -points for cause, points in back.items()}
 
 
 def credit(item: str, **more: object) -> Credit:
@@ -74,23 +73,25 @@ def test_a_planted_cause_is_the_only_one(cause: str) -> None:
     one, other = PLANTED[cause]
     a, b = ([*SAME, *([row] if row else [])] for row in (one, other))
     told = reconciled(Account("a", tuple(a)), Account("b", tuple(b)))
-    assert [(total.cause, total.rows) for total in told.causes] == [(cause, 1)]
+    assert told.causes.select("cause", "rows").rows() == [(cause, 1)]
     assert [share.item for share in told.shares] == ["x"]
 
 
 def test_a_row_that_is_there_twice() -> None:
     again = credit("3", text="Another one, rather long.", **WRONG)
     told = reconciled(Account("a", tuple(SAME)), Account("b", (*SAME, again)))
-    assert [(total.cause, total.rows) for total in told.causes] == [("duplicate", 1)]
+    assert told.causes.select("cause", "rows").rows() == [("duplicate", 1)]
     assert told.gap == Fraction(8, 9) - 1
+    assert paired_by_order(told.a, Account("b", (*SAME, again))) == 1
+    tested = Account("t", (credit("3", test="0"), credit("3", test="1")))
+    assert (paired_by_order(tested, tested), paired_by_order(tested, Account("u", (credit("3"),)))) == (0, 1)
 
 
 def test_another_gold_and_another_reading_share_what_they_do_together() -> None:
     """A reads the gold, B reads something that its own gold is not: either change alone would have cost the point."""
     a, b = credit("x"), credit("x", reading="A", gold="D", score=Fraction(0))
     told = reconciled(Account("a", (a,)), Account("b", (b,)))
-    half = Fraction(-1, 2)
-    assert {total.cause: total.points for total in told.causes} == {"reading": half, "gold": half}
+    assert dict(told.causes.select("cause", "points").rows()) == {"reading": -50, "gold": -50}
 
 
 def test_nothing_to_count_is_said() -> None:

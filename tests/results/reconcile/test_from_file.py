@@ -51,7 +51,7 @@ def test_what_is_not_clear_has_to_be_said(tmp_path: Path) -> None:
         credits_of(two, bench)
     assert credits_of(two, bench, map=["given=acc_b"])["0"].score == 0
     far = jsonl(tmp_path / "far.jsonl", {"doc_id": 9, "resps": [["B"]], "exact_match": 1.0})
-    with pytest.raises(InputError, match="row 1: doc_id 9 is past the end of the benchmark"):
+    with pytest.raises(InputError, match="line 1: doc_id 9 is past the end of the benchmark"):
         credits_of(far, bench)
     nameless = jsonl(tmp_path / "nameless.jsonl", {"said": "B", "hit": 1})
     with pytest.raises(InputError, match="no column for the item"):

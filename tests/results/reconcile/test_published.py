@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.results.reconcile import Account, Credit
-from eyetest.results.reconcile_published import explained, read_published
+from eyetest.results.reconcile import Account, Credit, explained, read_published
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def told(number: str, account: Account = OURS) -> tuple[str, dict[str, float]]:
     assert published is not None
     found, ways = explained(account, {account.name: account}, published)
     assert sum((share.points for share in found.shares), Fraction(0)) == found.gap
-    return ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
+    return ways[0].words, dict(found.causes.select("cause", "points").rows())
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,17 @@ import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from eyetest.errors import InputError
+from eyetest.models import parse_models
+from eyetest.running import Asking, Cluster, Session
 from eyetest.running.cluster import connected
-from eyetest.running.limits import Cluster
+from tests.running.benches import make_bench
 
 WATCHED = """
 import os, subprocess, sys
@@ -51,7 +54,7 @@ def fake(version: str, node: str, began: list[dict[str, Any]]) -> SimpleNamespac
 
     constants = SimpleNamespace(ray_constants=SimpleNamespace(ENABLE_RAY_CLUSTER=True))
     util = SimpleNamespace(get_node_ip_address=lambda: node)
-    how = {"is_initialized": lambda: False, "init": init, "shutdown": lambda: None}
+    how = {"is_initialized": lambda: False, "init": init, "shutdown": began.clear}
     return SimpleNamespace(__version__=version, _private=constants, util=util, **how)
 
 
@@ -74,4 +77,24 @@ def test_what_cannot_be_kept_private_is_refused(
         with connected(Cluster()):
             assert began[0]["RAY_AUTH_MODE"] == "token"
             assert len(began[0]["RAY_AUTH_TOKEN"]) == 64
+    assert not began, "it is shut down"
     assert (os.environ["RAY_AUTH_MODE"], os.environ.get("RAY_AUTH_TOKEN")) == ("disabled", None)
+
+
+def test_a_ray_that_fails_before_the_first_shard_is_shut_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[dict[str, Any]] = []
+
+    def lost() -> dict[str, float]:
+        assert began
+        raise RuntimeError("the head is gone")
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    there = fake("2.60.0", "127.0.0.1", began)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(**vars(there), cluster_resources=lost))
+    asking = Asking(cluster=Cluster())
+    session = Session(make_bench(tmp_path / "b", 2), parse_models(["m=scripted:"]), asking)
+    with pytest.raises(RuntimeError, match="the head is gone"):
+        session.run(tmp_path / "r")
+    assert not began

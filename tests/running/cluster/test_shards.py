@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from ray import exceptions
 
@@ -15,7 +16,6 @@ from eyetest.records import Condition, ModelEntry, Response
 from eyetest.records.tables import Price
 from eyetest.running import Asking, Budget, Limits, Plan, Progress
 from eyetest.running.cluster import Order, RayExecutor, Shard, by_image
-from eyetest.running.planning import Left
 from eyetest.runs import Journal, RunWriter, read_responses
 from tests.running.benches import make_bench
 
@@ -23,7 +23,7 @@ BLIND_AND_NOT = (Condition(), Condition(modality="no-image"))
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> tuple[Plan, Left]:
+def planned(tmp_path: Path) -> tuple[Plan, pl.DataFrame]:
     bench = make_bench(tmp_path / "b", 60, image_count=7)
     models = make_models(parse_models(["a=scripted:", "b=scripted:right=0.4"]), Surroundings())
     plan = Plan(bench, models, Asking(conditions=BLIND_AND_NOT))
@@ -31,10 +31,10 @@ def planned(tmp_path: Path) -> tuple[Plan, Left]:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 50])
-def test_each_call_is_in_one_shard_and_so_is_an_image(planned: tuple[Plan, Left], workers: int) -> None:
+def test_each_call_is_in_one_shard_and_so_is_an_image(planned: tuple[Plan, pl.DataFrame], workers: int) -> None:
     plan, left = planned
-    groups = plan.benchmark.image_groups()[np.asarray(plan.positions)][left.ledger.items]
-    shards = list(by_image(np.arange(240), groups, workers))
+    groups = plan.benchmark.image_groups()[np.asarray(plan.positions)][left["item"].to_numpy()]
+    shards = [np.arange(240)[part] for part in by_image(groups, workers)]
     images = [set(groups[rows].tolist()) for rows in shards]
     assert sum(map(len, images)) == len(set.union(*images)) == 7
     assert len(shards) <= 7
@@ -73,12 +73,12 @@ def ask(
     models = make_models(entries, Surroundings())
     plan = Plan(bench, models, Asking())
     progress, budget = Progress(), Budget(limits or Limits())
-    order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, is_refusal=None)
+    order = Order(benchmark="", run="", entries=entries, asking=Asking(), is_refusal=None)
     with RunWriter(folder / "r") as run:
         executor = FakeExecutor(order, run, budget, progress)
         executor.deadly, executor._size, executor.kept = deadly, 2, kept
         executor._ray = SimpleNamespace(exceptions=exceptions)
-        asyncio.run(executor.execute(plan, plan.estimate()[1]))
+        asyncio.run(executor.ask(plan, plan.estimate()[1]))
         run.journal.close()
         return progress, list(read_responses(folder / "r")), executor.shards, budget.calls
 
@@ -131,6 +131,6 @@ def test_what_all_workers_may_spend_is_counted_once(tmp_path: Path, limits: Limi
 
 def test_a_checkpoint_is_not_loaded_by_every_worker(tmp_path: Path) -> None:
     entries = {"c": ModelEntry(spec="transformers:here")}
-    order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, is_refusal=None)
+    order = Order(benchmark="", run="", entries=entries, asking=Asking(), is_refusal=None)
     with RunWriter(tmp_path / "r") as run, pytest.raises(InputError, match="c is loaded by this process; serve it"):
         RayExecutor(order, run, Budget(Limits()), Progress())

@@ -14,14 +14,14 @@ from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.pages.serving import listen, server_of
-from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.records import Asked, Choice, Item, Manifest
 from eyetest.studio.app.items import make_app
 from eyetest.studio.app.server import Site
 from eyetest.studio.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse
 from tests.reports.pages import HOSTILE, Browse
-from tests.scoring.test_table import make_run
+from tests.scoring.test_table import make_answers
 from tests.studio.collection.conftest import collection, zoo
 from tests.studio.collection.test_opening import verdict, write_refinement
 
@@ -89,13 +89,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
                     tags={"kind": HOSTILE[number % 2], "note": words},
                 )
             )
-    asked, responses = [], []
-    for number, words in enumerate(HOSTILE):
-        request = f"{number:032x}"
-        asked.append((Asked(item=f"{number} {HOSTILE[1]}", model=HOSTILE[2]), request))
-        responses.append(Response(request=request, outcome="answered", text=f"{words} A"))
-    make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
-    return Collection([folder / "run"])
+    asked = [Asked(item=f"{number} {HOSTILE[1]}", model=HOSTILE[2]) for number in range(len(HOSTILE))]
+    replies = zip(asked, (f"{words} A" for words in HOSTILE), strict=True)
+    return Collection([make_answers(folder / "run", replies, Benchmark(folder / "bench")).path])
 
 
 def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, str]:

@@ -7,15 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Asked, Choice, Item, Manifest, Response, Turn
+from eyetest.records import Asked, Choice, Item, Turn
 from eyetest.studio.app.bundle import write_bundle
 from eyetest.studio.app.listing import Address
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
-from tests.scoring.test_table import make_run
+from tests.scoring.test_table import make_answers, make_bench
 from tests.studio.app.conftest import DRAWN, try_out
 from tests.studio.collection.conftest import OPTIONS, REFUSAL
 from tests.studio.collection.test_opening import FINDING, verdict, write_audit, write_refinement
@@ -104,17 +104,10 @@ def test_without_golds_nothing_tells_them(collection: Collection, tmp_path: Path
 
 
 def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "bench", Manifest(name="talk")) as writer:
-        turn = Turn("Which bird is it?", "An ostrich")
-        writer.add(
-            Item(
-                id="q1", question="Can it fly?", choices=(Choice("no", correct=True), Choice("yes")), history=(turn,)
-            )
-        )
-    bench = Benchmark(tmp_path / "bench")
-    asked = [(Asked(item="q1", model="m"), "0" * 32)]
-    make_run(tmp_path / "run", asked, [Response(request="0" * 32, outcome="answered", text="A")], bench)
-    collection = Collection([tmp_path / "run"])
+    history = (Turn("Which bird is it?", "An ostrich"),)
+    item = Item(id="q1", question="Can it fly?", choices=(Choice("no", correct=True), Choice("yes")), history=history)
+    bench = make_bench(tmp_path / "bench", [item])
+    collection = Collection([make_answers(tmp_path / "run", [(Asked(item="q1", model="m"), "A")], bench).path])
     for golds in (True, False):
         write_bundle(collection, tmp_path / f"{golds}", golds=golds)
         written = "".join(path.read_text() for path in (tmp_path / f"{golds}").rglob("*.js"))

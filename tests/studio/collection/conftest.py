@@ -15,21 +15,26 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Asked, Choice, Item, Manifest, Response
-from eyetest.runs import Run
+from eyetest.records import Asked, Choice, Item, Manifest
+from eyetest.records.tables import Modality
 from eyetest.studio.collection import Collection
 from tests.conftest import png
-from tests.scoring.test_table import make_run
+from tests.scoring.test_table import make_answers
 
 REFUSAL = "I'm sorry, but I can't help with that."
 RIDDLE = "Mysterious runes everywhere."
-SAID: Mapping[tuple[str, str], tuple[str | None, ...]] = {
+_BY_MODEL: Mapping[tuple[str, Modality], tuple[str | None, ...]] = {
     ("a", "image"): ("A", "A", "B", "A", "B", "B"),
     ("a", "no-image"): ("A", "B", REFUSAL, "C", "B", None),
     ("b", "image"): ("A", "B", "B", RIDDLE, "A", "B"),
     ("b", "no-image"): ("B", "A", "C", "A", "A", "A"),
 }
-"""By model and modality, what was replied to each item; None where the call failed."""
+SAID = [
+    (Asked(item=f"q{number}", model=model, modality=modality), reply)
+    for (model, modality), replies in _BY_MODEL.items()
+    for number, reply in enumerate(replies)
+]
+"""What was replied to each item; None where the call failed."""
 OPTIONS = ("Red kite", "Blue whale", "Green frog")
 
 
@@ -55,22 +60,10 @@ def make_bench(path: Path, name: str = "zoo", most: int = 6) -> Benchmark:
     return Benchmark(path)
 
 
-def make_answers(path: Path, bench: Benchmark, given: Mapping[tuple[str, str], tuple[str | None, ...]]) -> Run:
-    asked: list[tuple[Asked, str]] = []
-    responses: list[Response] = []
-    for (model, modality), replies in given.items():
-        for number, reply in enumerate(replies):
-            request = f"{len(asked):032x}"
-            asked.append((Asked(item=f"q{number}", model=model, modality=modality), request))  # type: ignore[arg-type]
-            outcome = "failed" if reply is None else "answered"
-            responses.append(Response(request=request, outcome=outcome, text=reply))  # type: ignore[arg-type]
-    return make_run(path, asked, responses, bench)
-
-
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("zoo")
-    make_answers(folder / "run", make_bench(folder / "bench"), SAID)
+    make_answers(folder / "run", SAID, make_bench(folder / "bench"))
     return folder
 
 

@@ -11,16 +11,16 @@ from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Settings
 from eyetest.measures.results import narrowed, read_where
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.records import Asked, Item, Prompt, Response
+from eyetest.records import Asked, Item, Prompt
 from eyetest.results.gather import results_of
 from eyetest.results.replies import RunReplies
-from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
+from tests.running.benches import read_scores
+from tests.scoring.test_table import make_answers
 from tests.scoring.test_table import make_bench as write_bench
-from tests.scoring.test_table import make_run
 
 
 def shown(collection: Collection, text: str) -> str:
@@ -112,13 +112,12 @@ def test_accuracy_is_what_the_measure_says_of_the_same_items(collection: Collect
 
 def test_several_tests_of_an_item_are_averaged_and_right_is_most_of_them(zoo: Path, tmp_path: Path) -> None:
     replies = ("A", "A", "B"), ("A", "B", "B"), ("A", "B", None)
-    asked = [Asked(item=f"q{n}", model="m", ask="cot", sample=sample) for n in range(3) for sample in range(3)]
-    given = [
-        Response(request=f"{n:032x}", outcome="answered" if text else "failed", text=text)
-        for n, text in enumerate(text for texts in replies for text in texts)
+    said = [
+        (Asked(item=f"q{n}", model="m", ask="cot", sample=sample), text)
+        for n, texts in enumerate(replies)
+        for sample, text in enumerate(texts)
     ]
-    plan = [(row, f"{number:032x}") for number, row in enumerate(asked)]
-    collection = Collection([make_run(tmp_path / "r", plan, given, Benchmark(zoo / "bench")).path])
+    collection = Collection([make_answers(tmp_path / "r", said, Benchmark(zoo / "bench")).path])
     assert shown(collection, "answer=right:m@cot") == "0"
     assert shown(collection, "answer=wrong:m") == "1 2"
     assert shown(collection, "answer=failed:m@image") == "2"
@@ -200,12 +199,10 @@ def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_pa
     texts = {"x": "a red kite over the sea", "y": "two green frogs on a leaf"}
     items = [Item(id=n, question="What?", references=(text,), tags={"metric": "cider"}) for n, text in texts.items()]
     bench = write_bench(tmp_path / "b", items)
-    asked = [(Asked(item=name, model="m"), f"{n:032x}") for n, name in enumerate("xy")]
-    replies = ("a red kite over the sea", "a ship")
-    given = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
-    run = make_run(tmp_path / "r", asked, given, bench)
+    replies = {"x": "a red kite over the sea", "y": "a ship"}
+    run = make_answers(tmp_path / "r", [(Asked(item=n, model="m"), text) for n, text in replies.items()], bench)
     collection = Collection([run.path])
-    stored = dict(read_scores(run).select("item", "score").iter_rows())
+    stored = dict(read_scores(run.path).select("item", "score").iter_rows())
     assert stored["x"] > stored["y"]
     assert {story.id: story.cases[0].scored.score for story in collection.stories(["x", "y"])} == stored
 

@@ -9,12 +9,12 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.measures.items import wrong_golds
 from eyetest.measures.results import Settings
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.records import Asked, Choice, Item, Manifest
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.collection import Collection
-from tests.scoring.test_table import make_run
+from tests.scoring.test_table import make_answers
 
 MODELS = "abcde"
 CHOSEN = {
@@ -32,22 +32,20 @@ EASY = {f"easy {number}": "AAAAA" if number % 3 else "AAAAC" for number in range
 
 def ask(folder: Path, chosen: Mapping[str, str]) -> Run:
     """A run in which models chose this where they saw the image, and D where they did not."""
-    asked: list[tuple[Asked, str]] = []
-    responses: list[Response] = []
     with BenchmarkWriter(folder / "bench", Manifest(name="doubt")) as writer:
         for item in chosen:
             golds = "AB" if item == "several golds" else "A"
             letters = {"free": "", "two options": "AB"}.get(item, "ABCD")
             choices = tuple(Choice(f"{item} {mark}", mark in golds) for mark in letters)
             writer.add(Item(id=item, question="Which?", choices=choices, references=() if letters else ("7",)))
-    for item, letters in chosen.items():
-        for model, mark in zip(MODELS, letters, strict=True):
-            for modality, given in (("image", mark), ("no-image", "D")):
-                if mark != "-":
-                    request = f"{len(asked):032x}"
-                    asked.append((Asked(item=item, model=model, modality=modality), request))  # type: ignore[arg-type]
-                    responses.append(Response(request=request, outcome="answered", text=given))
-    return make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
+    marks = [(item, *own) for item, letters in chosen.items() for own in zip(MODELS, letters, strict=True)]
+    replies = [
+        (Asked(item=item, model=model, modality=modality), given)  # type: ignore[arg-type]
+        for item, model, mark in marks
+        for modality, given in (("image", mark), ("no-image", "D"))
+        if mark != "-"
+    ]
+    return make_answers(folder / "run", replies, Benchmark(folder / "bench"))
 
 
 @pytest.fixture(scope="module")

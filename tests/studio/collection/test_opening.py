@@ -14,11 +14,10 @@ from eyetest.pages.item_links import Query
 from eyetest.probes.audit import Audit
 from eyetest.records import Asked, Finding, Response, Verdict
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
-from eyetest.runs import Run
 from eyetest.studio.collection import Collection
 from eyetest.tabular.record_files import write_records
-from tests.scoring.test_table import make_run
-from tests.studio.collection.conftest import SAID, make_answers, make_bench
+from tests.scoring.test_table import make_answers, make_run
+from tests.studio.collection.conftest import SAID, make_bench
 from tests.studio.collection.test_collection import shown
 
 FINDING = Finding(
@@ -74,7 +73,7 @@ def test_a_benchmark_without_answers(zoo: Path) -> None:
 
 def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) -> None:
     bench = Benchmark(zoo / "bench")
-    make_answers(tmp_path / "c", bench, {("c", "image"): ("A",) * 6})
+    make_answers(tmp_path / "c", [(Asked(item=f"q{number}", model="c"), "A") for number in range(6)], bench)
     collection = Collection([zoo / "run", tmp_path / "c"])
     assert (len(collection), list(collection.answers.models)) == (6, ["a", "b", "c"])
     assert shown(collection, "answer=right:c@image&answer=wrong:a@image") == "2"
@@ -100,9 +99,9 @@ def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     assert collection.everything.counts["finding"] == {"same-image": 2}
     assert shown(collection, "finding=same-image") == "0 1"
     assert shown(collection, "finding=other") == ""
-    stated = collection.item("q0").findings
-    assert [(one.kind, one.evidence, one.severity) for one in stated] == [("same-image", "as q1", "suspect")]
-    assert collection.item("q2").findings == ()
+    (stated,) = collection.item("q0").findings
+    assert (stated["kind"], stated["evidence"], stated["severity"]) == ("same-image", "as q1", "suspect")
+    assert collection.item("q2").findings == []
 
 
 def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, tmp_path: Path) -> None:
@@ -130,15 +129,13 @@ def test_verdicts_on_items_that_no_benchmark_has_are_left_out_with_a_note(zoo: P
 
 
 def test_a_run_with_replies_that_names_no_benchmark_needs_one_beside_it(tmp_path: Path) -> None:
-    asked = [(Asked(item="q0", model="m"), "0" * 32)]
-    replied = [Response(request="0" * 32, outcome="answered", text="A")]
     with pytest.raises(InputError, match="name the benchmark"):
-        Collection([make_run(tmp_path / "run", asked, replied).path])
+        Collection([make_answers(tmp_path / "run", [(Asked(item="q0", model="m"), "A")]).path])
 
 
 def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Path, tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "bench")
-    run = make_answers(tmp_path / "run", bench, SAID)
+    run = make_answers(tmp_path / "run", SAID, bench)
     shutil.rmtree(bench.path)
     with pytest.raises(InputError, match="is not at"):
         Collection([run.path])
@@ -204,7 +201,7 @@ def test_a_run_is_shown_as_it_was_last_scored(zoo: Path, tmp_path: Path) -> None
 
 
 def test_opening_scores_what_was_not_scored_and_changes_nothing_else(tmp_path: Path) -> None:
-    run: Run = make_answers(tmp_path / "run", make_bench(tmp_path / "bench"), SAID)
+    run = make_answers(tmp_path / "run", SAID, make_bench(tmp_path / "bench"))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     Collection([run.path])
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

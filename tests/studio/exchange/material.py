@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from eyetest.records import Choice, Decision, Item
-from eyetest.studio.exchange import Assignment, Expected
+from eyetest.studio.decisions import ReviewPlan
+from eyetest.studio.exchange import Assignment
 from eyetest.studio.forms import Form, FormField
 
 HOSTILE = '<script>alert("1")</script> ]]> $question {{7*7}} \'; DROP TABLE items;-- \u202e ünï 数 😀\n\ttwo\nlines '
@@ -33,7 +34,6 @@ ITEMS = {
     "naïve/数 2": Item(id="naïve/数 2", question="How wide?", references=("[0, 1)", "a")),
     "c": Item(id="c", question="Which?", choices=(Choice("one", True), Choice("two", True))),
 }
-FINGERPRINT = "ab12"
 
 
 def decision(item: str, kind: str, reviewer: str = "ana", **values: Any) -> Decision:
@@ -69,11 +69,10 @@ DECISIONS = [
 """Several reviewers, a change of mind, and an adjudicator."""
 
 
-def expected(**values: Any) -> Expected:
-    """What a file is checked against here."""
-    return msgspec.structs.replace(Expected(items=ITEMS, form=FORM, fingerprint=FINGERPRINT), **values)
+PLAN = ReviewPlan(name="bench", reviewers=2, form=FORM, fingerprint="ab12")
+"""What a file is checked against here."""
 
 
-def waiting(item: str, images: tuple[str, ...] = (), form: Form = FORM) -> Assignment:
+def waiting(item: str, images: tuple[str, ...] = ()) -> Assignment:
     """An item that no one has decided about."""
-    return Assignment(item=ITEMS[item], form=form, fingerprint=FINGERPRINT, images=images, evidence="doubt")
+    return Assignment(ITEMS[item], "doubt", images)

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.studio.decisions import ReviewPlan
 from eyetest.studio.project import ReviewProject
-from tests.studio.exchange.material import DECISIONS, FORM, ITEMS, decision
+from tests.studio.exchange.material import DECISIONS, ITEMS, PLAN, decision
 
 ONE, TWO = "2026-03-01T10:00:00+00:00", "2026-03-01T10:00:01+00:00"
 KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
@@ -18,8 +17,7 @@ KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[ReviewProject]:
-    plan = ReviewPlan(name="bench", reviewers=2, form=FORM)
-    project = ReviewProject.create(tmp_path / "review", plan, list(ITEMS))
+    project = ReviewProject.create(tmp_path / "review", PLAN, list(ITEMS))
     yield project
     project.close()
 

@@ -14,20 +14,20 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.records import Decision, Turn, columns
 from eyetest.studio import exchange
-from eyetest.studio.exchange import label_studio_tasks, labeling_config, read_files, write_files
+from eyetest.studio.exchange import Expected, label_studio_tasks, labeling_config, read_files, write_files
 from eyetest.studio.forms import read_answers
-from tests.studio.exchange.material import DECISIONS, FORM, HOSTILE, ITEMS, decision, expected, waiting
+from tests.studio.exchange.material import DECISIONS, FORM, HOSTILE, ITEMS, PLAN, decision, waiting
 
 OUT = ([waiting("c")], DECISIONS)
 
 
 def test_decisions_come_back_as_they_were(tmp_path: Path) -> None:
-    assert write_files(*OUT, "csv", tmp_path / "out") == ["queue.csv", "decisions.csv"]
-    assert read_files(tmp_path / "out" / "decisions.csv", expected()) == DECISIONS
+    assert write_files(*OUT, PLAN, "csv", tmp_path / "out") == ["queue.csv", "decisions.csv"]
+    assert read_files(tmp_path / "out" / "decisions.csv", Expected(ITEMS, PLAN)) == DECISIONS
 
 
 def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path: Path) -> None:
-    write_files(*OUT, "csv", tmp_path / "out")
+    write_files(*OUT, PLAN, "csv", tmp_path / "out")
     with (tmp_path / "out" / "decisions.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == columns(Decision)
@@ -41,7 +41,7 @@ def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path:
 
 
 def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
-    write_files([waiting(item) for item in ITEMS], DECISIONS, "csv", tmp_path / "out")
+    write_files([waiting(item) for item in ITEMS], DECISIONS, PLAN, "csv", tmp_path / "out")
     with (tmp_path / "out" / "queue.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     filled = [
@@ -60,7 +60,7 @@ def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, [*rows[0], "time"])
         writer.writeheader()
         writer.writerows(row | more for row, more in zip(rows, filled, strict=True))
-    read = read_files(tmp_path / "filled.csv", expected(reviewers={"": "ben"}))
+    read = read_files(tmp_path / "filled.csv", Expected(ITEMS, PLAN, {"": "ben"}))
     edits = {"answer": ["A", "C"], "tags": {"core": "y"}, "A": "two"}
     assert read == [
         decision("=1+1", "fix", time="", edits=edits, labels={"level": "<hard>", "wrong": ["text", "a, b"]}),
@@ -69,7 +69,7 @@ def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
 
 
 def test_a_labeling_configuration_shows_the_item_and_asks_what_the_form_asks() -> None:
-    root = ElementTree.fromstring(labeling_config([waiting("=1+1", images=("p",)), waiting("naïve/数 2")]))
+    root = ElementTree.fromstring(labeling_config([waiting("=1+1", images=("p",)), waiting("naïve/数 2")], FORM))
     controls = {tag.get("name"): tag for tag in root.iter() if tag.get("toName")}
     assert list(controls) == [
         *("decision", "reason", "reason_text", "edit_question"),
@@ -81,20 +81,21 @@ def test_a_labeling_configuration_shows_the_item_and_asks_what_the_form_asks() -
     shown = [tag.get("name") for tag in root.iter("Text")]
     assert shown == ["question", "options", "gold", "evidence"]
     names = {value[1:] for tag in root.iter() for value in tag.attrib.values() if value.startswith("$")}
-    tasks = label_studio_tasks([waiting("=1+1"), waiting("naïve/数 2")])
+    tasks = label_studio_tasks([waiting("=1+1"), waiting("naïve/数 2")], PLAN)
     assert all(names <= task["data"].keys() for task in tasks)
 
 
 def test_what_was_asked_before_is_shown_and_only_the_question_is_edited() -> None:
     item = msgspec.structs.replace(ITEMS["c"], hint="Look.", history=(Turn("And before?", "that"),))
-    (task,) = label_studio_tasks([msgspec.structs.replace(waiting("c"), item=item)])
+    (task,) = label_studio_tasks([waiting("c")._replace(item=item)], PLAN)
     assert task["data"]["question"] == "And before?\n→ that\n\nLook.\n\nWhich?"
     assert task["data"]["edit_question"] == "Which?"
 
 
 def test_a_reviewer_who_solves_sees_no_gold() -> None:
-    blind = [waiting(item, form=msgspec.structs.replace(FORM, solve=True)) for item in ("=1+1", "naïve/数 2")]
-    stated = json.dumps([labeling_config(blind), label_studio_tasks(blind)])
+    form, blind = msgspec.structs.replace(FORM, solve=True), [waiting(item) for item in ("=1+1", "naïve/数 2")]
+    tasks = label_studio_tasks(blind, msgspec.structs.replace(PLAN, form=form))
+    stated = json.dumps([labeling_config(blind, form), tasks])
     assert '"edit_answer": ""' in stated
     assert "[0, 1)" not in stated
     assert "$gold" not in stated
@@ -107,18 +108,18 @@ def region(name: str, kind: str, *values: str) -> dict[str, Any]:
 
 def annotated(*regions: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     """The task of an item with one annotation."""
-    task = label_studio_tasks([waiting("=1+1")])[0]
+    task = label_studio_tasks([waiting("=1+1")], PLAN)[0]
     stated = {"result": list(regions), "completed_by": 3, "created_at": "2026-03-01T10:00:00Z", "lead_time": 4.5}
     return [task | {"id": 11, "annotations": [stated | more]}]
 
 
-def read_tasks(tasks: Any, folder: Path, **values: Any) -> list[Decision]:
+def read_tasks(tasks: Any, folder: Path) -> list[Decision]:
     (folder / "tasks.json").write_bytes(msgspec.json.encode(tasks))
-    return read_files(folder / "tasks.json", expected(**values))
+    return read_files(folder / "tasks.json", Expected(ITEMS, PLAN))
 
 
 def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: Path) -> None:
-    prefilled = label_studio_tasks([waiting("=1+1")])[0]["data"]
+    prefilled = label_studio_tasks([waiting("=1+1")], PLAN)[0]["data"]
     left = [region(name, "text", text) for name, text in prefilled.items() if name.startswith("edit_") and text]
     assert len(left) == 5
     chosen = [region("decision", "choices", "keep"), region("label_level", "choices", "<hard>")]
@@ -141,7 +142,7 @@ def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: P
     ],
 )
 def test_edits_are_read_as_they_were_meant(item: str, name: str, text: str, edits: dict[str, Any]) -> None:
-    assert read_answers({"decision": "fix", name: text}, ITEMS[item], waiting(item).form).edits == edits
+    assert read_answers({"decision": "fix", name: text}, ITEMS[item], FORM).edits == edits
 
 
 KEEP = (region("decision", "choices", "keep"), region("label_level", "choices", "<hard>"))
@@ -211,7 +212,7 @@ WRONG_LINES = {
 def test_a_table_that_is_wrong_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=f"x.csv.*{WRONG_LINES[text]}"):
-        read_files(tmp_path / "x.csv", expected())
+        read_files(tmp_path / "x.csv", Expected(ITEMS, PLAN))
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,7 @@ from rich.text import Text
 
 from eyetest.commands.base import new_path, observer, open_bench, path_of, several
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Paths
-from eyetest.commands.results import NewBenchmark, Result, estimates, safe
-from eyetest.commands.show import ShowResult
+from eyetest.commands.results import Found, NewBenchmark, Result, estimates, safe
 from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 
 if TYPE_CHECKING:
@@ -282,7 +281,7 @@ def _models(to: Path | None, habits: str, overwrite: bool) -> Result:
     notes += ["leaked: the share of the default world's items that were in its training, with image and answer"]
     notes += [f"all of them read {card.leaked_texts:.0%} of its items as text, and all {card.facts} invented facts"]
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    return ShowResult("toy models", frame.columns, frame.rows(), text=estimates(frame), notes=notes)
+    return Found("toy models", frame, notes)
 
 
 def renew(

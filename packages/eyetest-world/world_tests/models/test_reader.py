@@ -30,6 +30,10 @@ def _engine() -> None:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    try:
+        choose_engine()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
     return new_world(tmp_path_factory.mktemp("world") / "w", load_rates("none"), items=18, seed=5)
 
 

@@ -23,8 +23,8 @@ class World(NamedTuple):
 
 
 def make(path: Path, flaws: str | Rates, items: int, seed: int) -> World:
-    """A new world with the rates of a name, or with these."""
-    benchmark = new_world(path, load_rates(flaws) if isinstance(flaws, str) else flaws, items=items, seed=seed)
+    rates = load_rates(flaws) if isinstance(flaws, str) else flaws
+    benchmark = new_world(path, rates, items=items, seed=seed)
     return World(path, benchmark, {item.id: item for item in benchmark}, {one.item: one for one in read_truth(path)})
 
 

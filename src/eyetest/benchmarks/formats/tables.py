@@ -85,9 +85,9 @@ class TsvReader(ItemReader):
         self._by_index: dict[str, tuple[ImageRef, ...]] = {}
         self._questions: dict[str, int] = {}
 
-    def item(self, row: Row) -> Item:
+    def item(self, row: Row, number: int) -> Item:
         """The row as an item."""
-        item = super().item(row)
+        item = super().item(row, number)
         if item.images:
             self._by_index.setdefault(item.id, item.images)
         base = "" if item.group else self._base_of_rotation(item)

@@ -6,11 +6,10 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
@@ -18,6 +17,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.probes.features import MEASURES, in_common, number_of
 from eyetest.reform.distractors.number_sets import SetDrawer
+from eyetest.reform.distractors.written import Case
 from eyetest.text import find_quantities, plain_text
 from eyetest.text import normalized as key
 
@@ -192,24 +192,14 @@ _ROUNDS = 4  # how often a learner looks for remaining cues
 _CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])
 
 
-class Candidates(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that needs distractors."""
+def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Random) -> list[list[str]]:
+    """Choose the texts that each item is given from candidates with relative probabilities of being drawn, no two of
+    which say the same.
 
-    gold: str
-    present: tuple[str, ...] = ()
-    candidates: tuple[str, ...]  # no two candidates or present options say the same
-    need: int  # how many candidates the item is given, at most as many as there are
-    weights: tuple[float, ...] = ()  # relative probability that each candidate is drawn; empty: all equal
-    question: str = ""
-
-
-def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]:
-    """Choose, for each item, the positions of the candidates that it is given.
-
-    Of its sets each gets one with odds of 1 over the share that learners give to the key there.
+    Of its sets each item gets one with odds of 1 over the share that learners give to the key there.
     """
     rng = np.random.default_rng(chance.getrandbits(64))
-    hands = [_Hand(table, rng) for table in tables]
+    hands = [_Hand(case, candidates, rng) for case, candidates in tables]
     open_hands = [hand for hand in hands if len(hand.sets) > 1]
     for _ in range(_ROUNDS if len(open_hands) >= LEAST_ITEMS else 0):
         offered = Counter(text for hand in hands for text in hand.offers)
@@ -223,23 +213,26 @@ def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]
         for hand, own in zip(open_hands, scores, strict=True):
             hand.logits -= _log_shares(own, certainty)[:, 0]
             hand.taken = int(np.argmax(hand.logits))
-    return [hand.sets[hand.taken] for hand in hands]
+    return [
+        [list(candidates)[at] for at in hand.sets[hand.taken]]
+        for hand, (_, candidates) in zip(hands, tables, strict=True)
+    ]
 
 
 class _Hand:
     """Possible sets of an item; in rows of options the key comes first."""
 
-    def __init__(self, table: Candidates, rng: np.random.Generator) -> None:
-        texts = [table.gold, *table.present, *table.candidates]
-        fixed = 1 + len(table.present)
+    def __init__(self, case: Case, candidates: Mapping[str, float], rng: np.random.Generator) -> None:
+        texts = [*case.options, *candidates]
+        fixed = len(case.options)
         values = [number_of(text) for text in texts]
         numbers = None if None in values else np.array(values, np.float64)
-        weights = table.weights or (1.0,) * len(table.candidates)
-        unit = 10.0 ** -MEASURES["decimals"](table.gold)
-        self.sets = SetDrawer(table.need, weights, numbers, unit).draw(_SETS, rng) or [[]]
+        unit = 10.0 ** -MEASURES["decimals"](case.gold)
+        need = min(case.need, len(candidates))
+        self.sets = SetDrawer(need, list(candidates.values()), numbers, unit).draw(_SETS, rng) or [[]]
         self._rows: Ints = np.array([[*range(fixed), *(fixed + at for at in own)] for own in self.sets], np.int64)
         self._texts = [key(text) for text in texts]
-        self._relations = Relations(table.question, texts)
+        self._relations = Relations(case.item.question, texts)
         self.logits: Floats = rng.gumbel(size=len(self.sets))
         self.taken = int(np.argmax(self.logits))
 

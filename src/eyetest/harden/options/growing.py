@@ -10,17 +10,9 @@ import numpy as np
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import write_items
-from eyetest.errors import InputError, heading
-from eyetest.harden.options.dealing import Candidates, deal, exchangeable
+from eyetest.harden.options.dealing import deal, exchangeable
 from eyetest.harden.options.guards import Guard, sort_item
-from eyetest.harden.options.record import (
-    FOUND,
-    OPTIONS_STEP,
-    GrownItem,
-    LeftAlone,
-    OptionSettings,
-    OptionsRecord,
-)
+from eyetest.harden.options.record import FOUND, OPTIONS_STEP, GrownItem, OptionSettings, OptionsRecord
 from eyetest.harden.options.writers import SCENES, WRITERS, Cases, Numbers, read_written
 from eyetest.probes.option_order import closing_options
 from eyetest.records import Choice, Item, Lineage, OptionProvenance, Verdict
@@ -32,14 +24,6 @@ from eyetest.version import __version__
 
 _SPARE = 3  # passed proposals beyond what is needed that are kept to choose from
 _LEAST_OPEN = 3  # an open question with fewer distractors than this is harder as it is
-
-
-class Proposal(msgspec.Struct, frozen=True):
-    """A text that may become an option, and where it comes from."""
-
-    text: str
-    provenance: OptionProvenance
-    weight: float = 1.0
 
 
 class GrownOptions(msgspec.Struct, frozen=True):
@@ -55,7 +39,7 @@ class _Batch:
 
     def __init__(self, items: Sequence[Item], settings: OptionSettings) -> None:
         self.settings = settings
-        self.left_alone: dict[str, LeftAlone] = {}
+        self.left_alone: dict[str, str] = {}
         cases = []
         for item in items:
             sorted_ = sort_item(item, settings)
@@ -117,8 +101,6 @@ def grow_options(
 
 
 def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
-    if authors.writer == authors.checker:
-        raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
     guards = {case.item.id: Guard(case) for case in batch.known.cases}
 
     def guard(wanted: Case, text: str, others: Sequence[str]) -> tuple[str, str]:
@@ -134,71 +116,57 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
         batch.refused[name] += refused
 
 
-def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
-    """Proposals by item: of models; for numbers, and where these are too few, of rules."""
+def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dict[str, float]]]:
+    """Proposals by item (of models; for numbers, and where these are too few, of rules), and their weights."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer, writer.start(batch.known)) for writer in writers]
     for case in batch.known.cases:
-        guard, kept = Guard(case), dict[str, Proposal]()
-        for text, provenance in batch.written.by_item.get(case.item.id, ()):
-            kept[text] = Proposal(text, provenance)
+        guard, kept = Guard(case), dict(batch.written.by_item.get(case.item.id, ()))
+        weights = dict.fromkeys(kept, 1.0)
         if len(kept) < case.need or read_written(case.gold) is not None:
             for writer, propose in started:
                 new = propose(case, batch.chance(writer.name, case.item.id))
-                weights = dict(new) if isinstance(new, Mapping) else dict.fromkeys(new, 1.0)
+                weighted = new if isinstance(new, Mapping) else dict.fromkeys(new, 1.0)
                 author = OptionProvenance(author=writer.name, checked_by=(writer.checker,) if writer.checker else ())
-                for text, weight in weights.items():
-                    _take(case, guard, kept, Proposal(guard.repaired(text), author, weight), batch)
-                if weights:
+                for proposed, weight in weighted.items():
+                    text = guard.repaired(proposed)
+                    if text in kept or any(same(text, other, Level.UNITS) for other in kept):
+                        continue
+                    if reason := guard.refusal(text):
+                        batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
+                    else:
+                        kept[text], weights[text] = author, weight
+                if weighted:
                     break
-        yield list(kept.values())
+        yield kept, weights
 
 
-def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, batch: _Batch) -> None:
-    text = new.text
-    if text in kept or any(same(text, other, Level.UNITS) for other in kept):
-        return
-    if reason := guard.refusal(text):
-        batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
-    else:
-        kept[text] = new
-
-
-def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
+def _dealt(batch: _Batch) -> dict[str, dict[str, OptionProvenance]]:
+    """By item the texts that it is given."""
     cases, proposals = batch.known.cases, list(_proposals(batch))
-    tables = [
-        Candidates(
-            question=case.item.question,
-            gold=case.gold,
-            present=case.present,
-            candidates=tuple(proposal.text for proposal in offered),
-            weights=tuple(proposal.weight for proposal in offered),
-            need=min(case.need, len(offered)),
-        )
-        for case, offered in zip(cases, proposals, strict=True)
-    ]
-    dealt = deal(tables, batch.chance("deal"))
+    candidates = [weights for _, weights in proposals]
+    dealt = deal(list(zip(cases, candidates, strict=True)), batch.chance("deal"))
     return {
-        case.item.id: [offered[index] for index in indices]
-        for case, offered, indices in zip(cases, proposals, dealt, strict=True)
+        case.item.id: {text: kept[text] for text in texts}
+        for case, (kept, _), texts in zip(cases, proposals, dealt, strict=True)
     }
 
 
-def _abstain(batch: _Batch, dealt: Mapping[str, Sequence[Proposal]]) -> None:
+def _abstain(batch: _Batch, dealt: Mapping[str, Mapping[str, OptionProvenance]]) -> None:
     """Leave alone those items with numbers by rule whose gold learners would find too often among them."""
     by_rule = [
         case
         for case in batch.known.cases
-        if any(own.provenance.author == Numbers.name for own in dealt[case.item.id])
+        if any(made.author == Numbers.name for made in dealt[case.item.id].values())
     ]
-    sets = [(case.item.question, [*case.options, *(own.text for own in dealt[case.item.id])]) for case in by_rule]
+    sets = [(case.item.question, [*case.options, *dealt[case.item.id]]) for case in by_rule]
     rng = np.random.default_rng(batch.chance("abstain").getrandbits(64))
     kept = exchangeable(sets, rng)
     found = (case.item.id for case, is_kept in zip(by_rule, kept, strict=True) if not is_kept)
     batch.left_alone.update(dict.fromkeys(found, FOUND))
 
 
-def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
+def _untouched(item: Item, reason: str) -> GrownItem:
     position = item.gold[0] if len(item.gold) == 1 else None
     count = len(item.choices)
     return GrownItem(item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position)
@@ -219,7 +187,10 @@ def _positions(chance: random.Random) -> Callable[[Choice, Sequence[Choice]], li
 
 
 def _grown(
-    case: Case, dealt: Sequence[Proposal], batch: _Batch, place: Callable[[Choice, Sequence[Choice]], list[Choice]]
+    case: Case,
+    dealt: Mapping[str, OptionProvenance],
+    batch: _Batch,
+    place: Callable[[Choice, Sequence[Choice]], list[Choice]],
 ) -> tuple[Item, GrownItem]:
     """Build an item with its chosen options, and the record of it."""
     item = case.item
@@ -230,7 +201,7 @@ def _grown(
     closing = [item.choices[index] for index in closing_options(item)]
     gold = item.choices[item.gold[0]] if item.is_choice else Choice(case.gold, correct=True)
     old = [choice for choice in item.choices if choice not in closing and not choice.correct]
-    new = [Choice(proposal.text, provenance=proposal.provenance) for proposal in dealt]
+    new = [Choice(text, provenance=made) for text, made in dealt.items()]
     choices = (*place(gold, [*old, *new]), *closing)
     note = f"{len(item.choices)} → {len(choices)} options"
     step = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
@@ -240,7 +211,7 @@ def _grown(
         outcome="short" if len(dealt) < case.need else "grown",
         before=len(item.choices),
         after=len(choices),
-        authors=dict(Counter(proposal.provenance.author for proposal in dealt)),
+        authors=dict(Counter(made.author for made in dealt.values())),
         turned_down=tuple(batch.refused[item.id]),
         position=grown.gold[0],
     )

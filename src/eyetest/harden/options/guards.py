@@ -7,7 +7,7 @@ from itertools import combinations
 
 import msgspec
 
-from eyetest.harden.options.record import OPTIONS_STEP, LeftAlone, OptionSettings
+from eyetest.harden.options.record import OPTIONS_STEP, OptionSettings
 from eyetest.harden.options.writers import read_written
 from eyetest.probes.guessing import case_of, form_of
 from eyetest.probes.option_order import NOT_A_VALUE, can_reorder, closing_options, is_tied, named_options, reworded
@@ -170,7 +170,7 @@ def _contains(text: str, other: str) -> bool:
     return holds_phrase(first, second) or holds_phrase(second, first)
 
 
-def sort_item(item: Item, settings: OptionSettings) -> Case | LeftAlone:
+def sort_item(item: Item, settings: OptionSettings) -> Case | str:
     """The case of an item that can get options, or why it cannot."""
     if not item.has_gold:
         return "no gold"
@@ -189,7 +189,7 @@ def sort_item(item: Item, settings: OptionSettings) -> Case | LeftAlone:
     gold = item.choices[item.gold[0]].text
     present = tuple(choice.text for choice in rest if not choice.correct)
     case = Case(item, gold, present, settings.options - len(item.choices))
-    reasons: dict[LeftAlone, bool] = {
+    reasons: dict[str, bool] = {
         "several golds": len(item.gold) > 1,
         "has enough options": case.need <= 0,
         "images in options": any(choice.images or "<image" in choice.text.lower() for choice in item.choices),

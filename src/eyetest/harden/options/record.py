@@ -12,22 +12,7 @@ from eyetest.reform.distractors.written import TurnedDown
 
 OPTIONS_STEP = "options"
 Outcome = Literal["grown", "short", "left alone"]
-LeftAlone = Literal[
-    "has enough options",
-    "no gold",
-    "several golds",
-    "images in options",
-    "options tied to their order or letters",
-    "no other answers are possible",
-    "the question names letters or number of its options",
-    "the gold speaks of other options",
-    "an open question",
-    "an open question with too few distractors",
-    "nothing to offer",
-    "learners find the gold among numbers by rule",
-]
-
-FOUND: LeftAlone = "learners find the gold among numbers by rule"
+FOUND = "learners find the gold among numbers by rule"
 
 
 class OptionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -46,7 +31,7 @@ class GrownItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     outcome: Outcome
     before: int
     after: int
-    reason: LeftAlone | Literal[""] = ""
+    reason: str = ""  # why it is left alone
     authors: dict[str, int] = {}
     turned_down: tuple[TurnedDown, ...] = ()
     position: int | None = None

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from eyetest.reform.distractors.answer_kinds import WrittenNumber
-from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
 from eyetest.reform.distractors.written import Case
 from eyetest.registry import Registry
 
@@ -67,9 +67,8 @@ def number_question(case: Case) -> NumberQuestion | None:
     """The item as a question for a number; None where its key is none."""
     if (key := read_written(case.gold)) is None:
         return None
-    others = tuple(number for text in case.present if (number := read_written(text)) is not None)
-    kind = case.kind
-    return ask_number(case.item.question, key, others, kind=kind.name, is_share=kind.is_share)
+    others = [number for text in case.present if (number := read_written(text)) is not None]
+    return NumberQuestion(case.item.question, key, case.kind, others)
 
 
 def read_written(text: str) -> WrittenNumber | None:

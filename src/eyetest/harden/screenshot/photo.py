@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +11,11 @@ from PIL import Image, ImageDraw, ImageFilter
 from eyetest.harden.screenshot.page import Box, Composed
 
 Points = NDArray[np.float64]
+Floats = NDArray[np.float32]
+Chance = np.random.Generator
+_ANGLES = {"front": (0.0, 3.0), "turned": (7.0, 12.0), "steep": (15.0, 21.0)}  # least and most tilt, in degrees
 _DISTANCE = 3.2  # from the camera to the middle of the page, in half diagonals of the page
 _SPARE = 3  # pixels around what is seen of the scene, for rounding and for looking at neighbours
-
-
-class Pose(NamedTuple):
-    """Camera position: angles in degrees, and margin around the page as a share of its larger side."""
-
-    yaw: float = 0.0
-    pitch: float = 0.0
-    roll: float = 0.0
-    margin: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -71,9 +64,12 @@ class Taken(Composed):
     camera: Camera
 
 
-def aim(page: tuple[int, int], pose: Pose) -> Camera:
+def aim(page: tuple[int, int], factors: Mapping[str, str], chance: Chance) -> Camera:
     """A camera whose image contains the whole page, turned about its middle and seen from a distance."""
-    yaw, pitch, roll = np.radians((pose.yaw, pose.pitch, pose.roll))
+    least, most = _ANGLES[factors["look_angle"]]
+    tilt, towards = chance.uniform(least, most), chance.uniform(0, 2 * np.pi)
+    roll = chance.uniform(-0.12, 0.12) * most + chance.uniform(-0.4, 0.4)
+    yaw, pitch, roll = np.radians((tilt * np.cos(towards), tilt * np.sin(towards), roll))
     about_y = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
     about_x = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
     about_z = np.array([[np.cos(roll), -np.sin(roll), 0], [np.sin(roll), np.cos(roll), 0], [0, 0, 1]])
@@ -86,7 +82,7 @@ def aim(page: tuple[int, int], pose: Pose) -> Camera:
     x, y = outline.T
     area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
     scale = np.sqrt(page[0] * page[1] / area)
-    margin = max(2.0, pose.margin * max(page))
+    margin = max(2.0, chance.uniform(0.03, 0.07) * max(page))  # around the page
     shift = margin - scale * outline.min(axis=0)
     width, height = np.ceil(scale * outline.max(axis=0) + shift + margin).astype(int)
     return Camera(_moved(*shift) @ np.diag((scale, scale, 1.0)) @ plane, (int(width), int(height)))
@@ -105,9 +101,6 @@ def _outline(width: float, height: float) -> Points:
     return np.array([(0, 0), (width, 0), (width, height), (0, height)], float)
 
 
-Floats = NDArray[np.float32]
-Chance = np.random.Generator
-_ANGLES = {"front": (0.0, 3.0), "turned": (7.0, 12.0), "steep": (15.0, 21.0)}
 _TINTS = {"neutral": (1.0, 1.0, 1.0), "warm": (1.03, 0.98, 0.86), "cold": (0.9, 0.98, 1.04)}
 _NOISES = {"low": 2.0, "high": 7.0}
 _SOFT = ImageFilter.Kernel((3, 3), (1, 2, 1, 2, 4, 2, 1, 2, 1))
@@ -118,7 +111,7 @@ _SMALL = 96  # pixels of the larger side of what is smooth, before it is enlarge
 
 def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
     """Photograph of the whole page, with its transformed boxes."""
-    camera = aim(composed.image.size, _pose(factors, chance))
+    camera = aim(composed.image.size, factors, chance)
     left, top, right, bottom = camera.scene()
     surface = _screen if factors["look_scene"] == "screen" else _desk
     scene = surface((right - left, bottom - top), (-left, -top), composed.image, chance)
@@ -135,17 +128,6 @@ def encoded(image: Image.Image, factors: Mapping[str, str]) -> bytes:
     quality = _QUALITIES[factors["look_jpeg"]]
     image.save(file, "JPEG", quality=quality, subsampling="4:2:0" if quality < 75 else "4:4:4")
     return file.getvalue()
-
-
-def _pose(factors: Mapping[str, str], chance: Chance) -> Pose:
-    least, most = _ANGLES[factors["look_angle"]]
-    tilt, towards = chance.uniform(least, most), chance.uniform(0, 2 * np.pi)
-    return Pose(
-        yaw=tilt * np.cos(towards),
-        pitch=tilt * np.sin(towards),
-        roll=chance.uniform(-0.12, 0.12) * most + chance.uniform(-0.4, 0.4),
-        margin=chance.uniform(0.03, 0.07),
-    )
 
 
 def spread(values: NDArray[np.floating], size: tuple[int, int]) -> Floats:

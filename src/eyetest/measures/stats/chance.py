@@ -56,19 +56,12 @@ def most_of(samples: int, chance: float) -> float:
     return float(scipy.stats.binom.sf(samples // 2, samples, chance))
 
 
-class Guessing(NamedTuple):
-    """The expected score of random choice, and that of always choosing the position that is right most often."""
-
-    random: float
-    frequent: float
-    position: int
-    n: int
-
-
-def guessing(options: Sequence[int], golds: Sequence[int]) -> Guessing:
-    """From the number of options of each item and the position of its gold."""
+def guessing(options: Sequence[int], golds: Sequence[int]) -> tuple[float, float, int]:
+    """The expected score of random choice, that of always choosing the position that is right most often, and this
+    position; from the number of options of each item and the position of its gold.
+    """
     position, count = max(Counter(golds).items(), key=lambda pair: (pair[1], -pair[0]))
-    return Guessing(sum(1 / number for number in options) / len(options), count / len(golds), position, len(options))
+    return sum(1 / number for number in options) / len(options), count / len(golds), position
 
 
 _TASTES: Floats = np.geomspace(0.02, 200.0, 41)  # Dirichlet parameters an option: .02 keeps to one, 200 is at random

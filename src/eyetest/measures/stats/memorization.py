@@ -12,10 +12,7 @@ from eyetest.measures.stats.intervals import Floats, IntervalEstimate
 from eyetest.measures.stats.paired import paired, with_imaginary_items
 
 ALPHA, POWER = 0.01, 0.8  # of the smallest detectable dose
-REMEMBERED, HALF = (
-    0.9,
-    0.5,
-)  # probability of a gold that was seen thirty times, and ten times (design/contamination.md)
+REMEMBERED, HALF = 0.9, 0.5  # probability of a gold that was seen thirty times, and ten times
 _FLOOR = -30.0  # log-likelihood of an impossible option
 _CELLS_AT_ONCE = 2**20
 _ROUNDING = 1e-9

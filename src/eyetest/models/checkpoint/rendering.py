@@ -22,18 +22,28 @@ class Continuation(msgspec.Struct, frozen=True):
 
 
 class RenderedPrompt(msgspec.Struct, frozen=True):
-    """A prompt as tokens and tensors."""
+    """A prompt as tokens and tensors; those of the images are reused by others with the same beginning."""
 
     tokens: list[int]
+    alone: list[int]  # the tokens of the text alone, each image one placeholder
     shown: int  # the number of first tokens that hold all images
     kinds: dict[str, list[int]]  # the processor's other values per token: whether it is part of an image
     vision: dict[str, Any]  # image tensors; the first axis counts images or patches
-    continuations: list[Continuation]
+    mark: int | None  # the token of an image
+    continuations: Sequence[Continuation] = ()
 
     @property
     def shapes(self) -> tuple[Any, ...]:
         """What tensors must share to be concatenated along their first axis."""
         return tuple((name, tuple(tensor.shape[1:])) for name, tensor in sorted(self.vision.items()))
+
+    def behind(self, ids: list[int]) -> list[int] | None:
+        """The tokens of another text with the same beginning; None if it differs before an image."""
+        alike = shared_start((self.alone, ids))
+        if self.vision and (self.mark is None or self.mark in self.alone[alike:] or self.mark in ids[alike:]):
+            return None
+        kept = len(self.tokens) - (len(self.alone) - alike)
+        return self.tokens[:kept] + ids[alike:]
 
 
 class Renderer:
@@ -49,25 +59,25 @@ class Renderer:
         """Prompts with the same images as tokens, each with its candidates; what follows the images is read anew."""
         if not self.takes_images and any(map(images_of, prompts)):
             raise CallError("bad-request", "this checkpoint takes text only, and the prompt shows an image")
-        first: _Base | None = None
+        first: RenderedPrompt | None = None
         rendered = []
         for prompt in prompts:
             text = self._written(prompt.messages, prompt.prefill)
             alone: list[int] = self.tokenizer(text, add_special_tokens=not self._has_template)["input_ids"]
             tokens = first.behind(alone) if first is not None else None
             if first is None or tokens is None:
-                first = self._base(prompt, text, alone)
+                first = self._with_images(prompt, text, alone)
                 tokens = first.tokens
             base = msgspec.structs.replace(first, tokens=tokens, alone=alone)
             continuations = self._continuations(prompt, base) if prompt.candidates else []
-            rendered.append(RenderedPrompt(tokens, first.shown, first.kinds, first.vision, continuations))
+            rendered.append(msgspec.structs.replace(base, continuations=continuations))
         return rendered
 
-    def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
-        shown = images_of(prompt)
+    def _with_images(self, prompt: Prompt, text: str, alone: list[int]) -> RenderedPrompt:
+        parts = images_of(prompt)
         settings = {"return_tensors": "pt", "add_special_tokens": not self._has_template}
-        if shown:
-            images = [self._images.open(part) for part in shown]
+        if parts:
+            images = [self._images.open(part) for part in parts]
             given = dict(self._processor(text=[text], images=[images], **settings))
         else:
             given = dict(self.tokenizer([text], **settings))
@@ -75,9 +85,10 @@ class Renderer:
         kinds = {name: given[name][0].tolist() for name in _LANGUAGE[2:] if name in given}
         vision = {name: tensor for name, tensor in given.items() if name not in _LANGUAGE}
         last = max((at + 1 for at, token in enumerate(tokens) if token == self._image_token), default=0)
-        return _Base(tokens, alone, last or (len(tokens) if vision else 0), kinds, vision, self._image_token)
+        shown = last or (len(tokens) if vision else 0)
+        return RenderedPrompt(tokens, alone, shown, kinds, vision, self._image_token)
 
-    def _continuations(self, prompt: Prompt, base: "_Base") -> list[Continuation]:
+    def _continuations(self, prompt: Prompt, base: RenderedPrompt) -> list[Continuation]:
         """Each candidate after the prompt; its tokens are those that hold any of its characters."""
         begun = self._written(prompt.messages, prompt.prefill + _STAND_IN).rpartition(_STAND_IN)[0]
         read = self.tokenizer(
@@ -129,22 +140,3 @@ def names_of_images(prompt: Prompt) -> tuple[str, ...]:
         part.image.sha256 if isinstance(part, ImagePart) else f"grey {part.width} × {part.height}"
         for part in images_of(prompt)
     )
-
-
-class _Base(msgspec.Struct, frozen=True):
-    """A text tokenized with its images, reused by others with the same beginning."""
-
-    tokens: list[int]
-    alone: list[int]  # the tokens of the text alone, each image one placeholder
-    shown: int
-    kinds: dict[str, list[int]]
-    vision: dict[str, Any]
-    mark: int | None
-
-    def behind(self, ids: list[int]) -> list[int] | None:
-        """The tokens of another text with the same beginning; None if it differs before an image."""
-        alike = shared_start((self.alone, ids))
-        if self.vision and (self.mark is None or self.mark in self.alone[alike:] or self.mark in ids[alike:]):
-            return None
-        kept = len(self.tokens) - (len(self.alone) - alike)
-        return self.tokens[:kept] + ids[alike:]

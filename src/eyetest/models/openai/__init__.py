@@ -14,6 +14,7 @@ from eyetest.models.openai.weighing import (
     LlamaServer,
     SglangServer,
     TopLogprobs,
+    Usage,
     Way,
     assistant,
     chat_messages,
@@ -113,22 +114,23 @@ class OpenAIModel:
         method: Method = "first-token" if call.request.prompt.first_token else "likelihood"
         if self._way is None or method in self.refusals:
             raise CallError("bad-request", self.refusals[method])
-        weighed = await self._way.weigh(call.request.prompt, call.request.settings)
-        usage = weighed.usage
-        return weighed_response(call, weighed.logs, weighed.tokens, usage.prompt_tokens, usage.completion_tokens)
+        prompt, usage = call.request.prompt, Usage()
+        weights = await self._way.weigh(prompt, call.request.settings, usage)
+        logs, counts = zip(*(weights[text] for text in prompt.candidates), strict=True)
+        return weighed_response(call, logs, counts, usage.prompt_tokens, usage.completion_tokens)
 
     async def _choose(self) -> None:
         """Try the ways until one gives valid log-probabilities."""
         for kind in _WAYS:
             way = kind(self._connection, self._images.data_url)
             try:
-                weighed = await way.weigh(_TRIAL, self.settings)
+                weights = await way.weigh(_TRIAL, self.settings, Usage())
             except CallError as error:
                 is_last = kind is _WAYS[-1]
                 if error.kind in _NOT_NOW or (is_last and (error.passing or error.hopeless)):
                     raise
                 continue
-            numbers = [log for log in weighed.logs if log is not None]
+            numbers = [log for log, _ in weights.values() if log is not None]
             exact = "likelihood" in way.methods
             if all(log <= _ROUNDING for log in numbers) and (numbers or not exact):
                 self._way, self.way = way, way.name

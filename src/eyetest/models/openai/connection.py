@@ -83,9 +83,6 @@ class Secret:
         """The value for the authorization header."""
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
-    def __bool__(self) -> bool:
-        return bool(self._value)
-
     def __repr__(self) -> str:
         return "Secret(…)"
 

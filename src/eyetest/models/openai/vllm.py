@@ -15,22 +15,22 @@ from eyetest.models.base import CallError
 from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.openai.weighing import (
     CONTINUE,
-    CandidateWeights,
     DataUrl,
     Leaders,
     Tokenized,
     TokenizedCandidate,
     Usage,
     Way,
+    Weights,
     assistant,
     behind,
     chat_messages,
-    in_order,
     reading_settings,
     refuse_empty,
     sum_of,
     template_settings,
 )
+from eyetest.models.replies import first_tokens
 from eyetest.models.trie import Beginning, side_by_side, weigh
 from eyetest.records import Prompt
 from eyetest.records.item import IMPOSSIBLE
@@ -42,29 +42,12 @@ _TOKEN = re.compile(r"token_id:(\d+)")
 _NEXT = {"logprobs": True, "return_tokens_as_token_ids": True, "return_token_ids": True}
 
 
-class _Top(msgspec.Struct):
-    token: str
-    logprob: float
-
-
-class _Position(msgspec.Struct):
-    top_logprobs: list[_Top] = []
-
-
-class _Logprobs(msgspec.Struct):
-    content: list[_Position] | None = None
-
-
-class _Choice(msgspec.Struct):
-    logprobs: _Logprobs | None = None
-
-
 class _Scored(msgspec.Struct):
     logprob: float | None
 
 
 class _Completion(msgspec.Struct):
-    choices: list[_Choice]
+    choices: list[Any]
     usage: Usage | None = None
     prompt_token_ids: list[int] | None = None
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
@@ -79,15 +62,15 @@ class VllmPrompt(Way):
         super().__init__(connection, data_url)
         self._known: dict[tuple[str, str], TokenizedCandidate] = {}
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt."""
-        weighing = await self._begin(prompt, settings)
-        return weighing.weighed(await weighing.by_prompts(weighing.read))
+        weighing = await self._begin(prompt, settings, usage)
+        return await weighing.by_prompts(weighing.read)
 
-    async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> "_Weighing":
+    async def _begin(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> "_Weighing":
         messages = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
         raw = [msgspec.Raw(encode(message)) for message in messages]  # once for all requests that begin with them
-        return _Weighing(self._connection, prompt, settings, raw, await self._read(prompt, settings))
+        return _Weighing(self._connection, prompt, settings, raw, await self._read(prompt, settings), usage)
 
     async def _read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, TokenizedCandidate]:
         """The candidates as tokens after a short question without images: they are the same after any prompt."""
@@ -118,12 +101,12 @@ class VllmTree(VllmPrompt):
 
     name = "vLLM, by the tree of the candidates' tokens (logprob_token_ids)"
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt."""
-        weighing = await self._begin(prompt, settings)
-        logs = await weighing.by_tree(self._leaders)
-        others = [text for text in weighing.read if text not in logs]
-        return weighing.weighed(logs | await weighing.by_prompts(others))
+        weighing = await self._begin(prompt, settings, usage)
+        known = await weighing.by_tree(self._leaders)
+        others = [text for text in weighing.read if text not in known]
+        return known | await weighing.by_prompts(others)
 
 
 class _Weighing:
@@ -136,31 +119,27 @@ class _Weighing:
         settings: Mapping[str, Any],
         messages: list[msgspec.Raw],
         read: dict[str, TokenizedCandidate],
+        usage: Usage,
     ) -> None:
         self._connection, self._prompt, self._messages, self.read = connection, prompt, messages, read
         self._url = connection.within("chat", "completions")
         self._settings = {**reading_settings(settings), "max_tokens": 1, "temperature": 0}
-        self._usage = Usage()
+        self._usage = usage
         self._root: list[int] = []
         self._begins = {
             candidate.tokens[: n + 1]: text for candidate in read.values() for n, text in enumerate(candidate.begins)
         }
         self._begins[()] = ""
 
-    def weighed(self, logs: Mapping[str, float | None]) -> CandidateWeights:
-        """The results in the order of the candidates."""
-        known = {text: (log, len(self._tokens(text))) for text, log in logs.items()}
-        return in_order(self._prompt, known, self._usage)
-
     def _tokens(self, text: str) -> Beginning:
         return self.read[text].tokens[: 1 if self._prompt.first_token else None]
 
-    async def by_prompts(self, texts: Iterable[str]) -> dict[str, float | None]:
+    async def by_prompts(self, texts: Iterable[str]) -> dict[str, tuple[float | None, int]]:
         """Score candidates in parallel, each with its own prompt."""
         texts = list(texts)
         return dict(zip(texts, await side_by_side(map(self._by_prompt, texts)), strict=True))
 
-    async def _by_prompt(self, text: str) -> float | None:
+    async def _by_prompt(self, text: str) -> tuple[float | None, int]:
         reply = await self._complete({"prompt_logprobs": 0}, text)
         tokens = self.read[text].tokens
         scored = (reply.prompt_logprobs or [])[-len(tokens) :]
@@ -170,9 +149,10 @@ class _Weighing:
         logs = [entry[token] for entry, token in pairs if entry and token in entry]
         if len(logs) != len(tokens):
             raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
-        return sum_of([entry.logprob for entry in logs[: len(self._tokens(text))]])
+        number = len(self._tokens(text))
+        return sum_of([entry.logprob for entry in logs[:number]]), number
 
-    async def by_tree(self, leaders: Leaders) -> dict[str, float | None]:
+    async def by_tree(self, leaders: Leaders) -> dict[str, tuple[float | None, int]]:
         """The candidates whose every beginning can be written as a text with the same tokens."""
 
         async def ask(begun: Beginning, tokens: Beginning) -> Mapping[int, float]:
@@ -181,11 +161,11 @@ class _Weighing:
 
         texts = [text for text, candidate in self.read.items() if candidate.after is not None]
         sums = await weigh([self._tokens(text) for text in texts], ask)
-        logs: dict[str, float | None] = {}
-        for text, log in zip(texts, sums, strict=True):
-            if not math.isnan(log) and self._root[-1:] == [self.read[text].after]:
-                logs[text] = log if math.isfinite(log) else None
-        return logs
+        return {
+            text: (log if math.isfinite(log) else None, len(self._tokens(text)))
+            for text, log in zip(texts, sums, strict=True)
+            if not math.isnan(log) and self._root[-1:] == [self.read[text].after]
+        }
 
     async def _ask(self, begun: Beginning, tokens: Beginning) -> Mapping[int, float]:
         """The log-probabilities of the next tokens; NaN where the beginning cannot be requested."""
@@ -216,9 +196,8 @@ class _Weighing:
 
 
 def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
-    logprobs = reply.choices[0].logprobs if reply.choices else None
-    tops = logprobs.content[0].top_logprobs if logprobs and logprobs.content else []
-    given = {int(match[1]): top.logprob for top in tops if (match := _TOKEN.fullmatch(top.token))}
+    tops = first_tokens(reply.choices)
+    given = {int(match[1]): log for token, log in tops if (match := _TOKEN.fullmatch(token))}
     if missing := [token for token in ids if token not in given]:
         raise _unreadable(f"no log-probabilities of {len(missing)} of {len(ids)} tokens")
     return {token: -math.inf if given[token] <= IMPOSSIBLE else given[token] for token in ids}

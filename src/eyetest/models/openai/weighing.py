@@ -144,12 +144,8 @@ class Usage(msgspec.Struct):
             self.completion_tokens += other.completion_tokens
 
 
-class CandidateWeights(msgspec.Struct, frozen=True):
-    """Each candidate's log-probability and the number of tokens that it is the sum of."""
-
-    logs: list[float | None]
-    tokens: list[int]
-    usage: Usage
+Weights = Mapping[str, tuple[float | None, int]]
+"""By candidate, its log-probability and the number of tokens that it is the sum of."""
 
 
 class Way:
@@ -161,8 +157,8 @@ class Way:
     def __init__(self, connection: Connection, data_url: DataUrl) -> None:
         self._connection, self._data_url, self._leaders = connection, data_url, Leaders()
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
-        """Score all candidates of a prompt; raise a CallError if that fails."""
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
+        """Score all candidates of a prompt, and add the tokens to ``usage``; raise a CallError if that fails."""
         raise NotImplementedError
 
     async def _ask(self, path: str, body: object, kind: type[Result]) -> Result:
@@ -175,12 +171,6 @@ def before_answer(rendered: str, server: str) -> str:
     if not is_there:
         raise CallError("bad-request", f"the chat template of {server}'s server leaves answers out")
     return begun
-
-
-def in_order(prompt: Prompt, known: Mapping[str, tuple[float | None, int]], usage: Usage) -> CandidateWeights:
-    """Sum and number of tokens of each candidate, in the order of the prompt."""
-    logs, counts = zip(*(known[text] for text in prompt.candidates), strict=True)
-    return CandidateWeights(list(logs), list(counts), usage)
 
 
 def sum_of(logs: Sequence[float | None]) -> float | None:
@@ -250,12 +240,12 @@ class SglangServer(Way):
 
     name = "SGLang, each candidate behind the cached prompt (/generate)"
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt."""
         begun, texts = await self._begin(prompt, settings), list(dict.fromkeys(prompt.candidates))
         body = {"prompt": [begun, *(begun + text for text in texts)], "add_special_tokens": False}
         before, *read = (await self._ask("tokenize", body, _Tokens[list[list[int]]])).tokens
-        shown, usage = images_of(prompt), Usage()
+        shown = images_of(prompt)
         urls = [msgspec.Raw(b'"%s"' % self._data_url(part)) for part in shown]
 
         def given(text: str, tokens: Sequence[int]) -> dict[str, Any]:
@@ -276,7 +266,7 @@ class SglangServer(Way):
             return sum_of(logs), len(logs)
 
         weighed = await side_by_side(weigh(*pair) for pair in zip(texts, read, strict=True))
-        return in_order(prompt, dict(zip(texts, weighed, strict=True)), usage)
+        return dict(zip(texts, weighed, strict=True))
 
     async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> str:
         """The text of the conversation up to the answer, by the server's chat template."""
@@ -323,22 +313,22 @@ class LlamaServer(Way):
     name = "llama.cpp, each candidate written by a grammar of its tokens"
     _props: _Props | None = None
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt."""
         if self._props is None:
             self._props = await self._ask("props", None, _Props)
             self._slots = asyncio.Semaphore(max(1, self._props.total_slots))
         async with self._slots:  # more requests than slots would evict each other's cache
-            return await self._weigh(prompt, settings, self._props.media_marker)
+            return await self._weigh(prompt, settings, self._props.media_marker, usage)
 
-    async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str) -> CandidateWeights:
+    async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str, usage: Usage) -> Weights:
         body = {**template_settings(settings), "messages": with_stand_in(prompt)}
         begun = before_answer((await self._ask("apply-template", body, _Rendered)).prompt, "llama.cpp")
         shown = images_of(prompt)
         head, mark, tail = begun.rpartition(marker) if shown else ("", "", begun)
         before = await self._read(tail, is_whole=not shown)
         data = [msgspec.Raw(b'"%s"' % self._data_url(part).partition(b",")[2]) for part in shown]
-        usage, known = Usage(), dict[str, tuple[float | None, int]]()
+        known: dict[str, tuple[float | None, int]] = {}
         for candidate in dict.fromkeys(prompt.candidates):
             read = await self._read(tail + candidate, is_whole=not shown)
             tokens = [piece.id for piece in read]
@@ -356,7 +346,7 @@ class LlamaServer(Way):
             if [token.id for token in written] != wanted:
                 raise CallError("garbage", "llama.cpp wrote other tokens than its grammar allows", passing=True)
             known[candidate] = sum_of([token.logprob for token in written]), len(wanted)
-        return in_order(prompt, known, usage)
+        return known
 
     async def _read(self, text: str, *, is_whole: bool) -> list[_Piece]:
         """A text as tokens; the server tokenizes what follows an image separately."""
@@ -383,7 +373,7 @@ class TopLogprobs(Way):
     name = "the likeliest first tokens alone (top_logprobs)"
     methods: tuple[Method, ...] = ("first-token",)
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt, each an option letter."""
         limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in settings), "max_tokens")
         messages: list[Any] = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
@@ -397,5 +387,5 @@ class TopLogprobs(Way):
         if not first:
             raise CallError("bad-request", "no log-probabilities beside the answer")
         listed = {token.strip(): log for token, log in sorted(first, key=lambda pair: pair[1])}
-        usage, letters = Usage(reply.tokens_in or 0, reply.tokens_out or 0), prompt.candidates
-        return CandidateWeights([listed.get(mark) for mark in letters], [1] * len(letters), usage)
+        usage.add(Usage(reply.tokens_in or 0, reply.tokens_out or 0))
+        return {mark: (listed.get(mark), 1) for mark in prompt.candidates}

@@ -21,33 +21,14 @@ from eyetest.reform.distractors.answer_kinds import (
     other_alternative,
 )
 from eyetest.reform.distractors.neighbours import Neighbours
-from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
 from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.scoring.metrics.same_text import asks_when
 from eyetest.text import Level, parse, same
 
 _LEAST_TOGETHER = 12  # different answers from which on questions that begin alike are a group of their own
 _TIMES_IN_LIST = 4  # answers that come so often each, on average, are a list that needs no others beside it
-_UNSEEN = 0.5  # A member of a list that is never gold counts as half a record: it may be offered, if seldom
-_POOL = 10
-
-
-class AnswerGroup:
-    """Answers drawn from one another, in an order in which near ones stand together; ``times`` they are right."""
-
-    def __init__(self, times: Mapping[str, float], kin: Callable[[str, str], bool], options: int) -> None:
-        self._names = list(times)
-        self._numbers = {name: number for number, name in enumerate(self._names)}
-        weights = [count or _UNSEEN for count in times.values()]
-        pool = max(_POOL, 2 * options)
-        self._near = Neighbours(weights, lambda one, other: kin(self._names[one], self._names[other]), options, pool)
-
-    def draw(self, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
-        """Draw wrong answers beside a right one; none where it is not of the group."""
-        if gold not in self._numbers:
-            return []
-        drawn = self._near.draw(self._numbers[gold], lambda other: is_right(self._names[other]), chance)
-        return [self._names[other] for other in drawn]
+_POOL = 10  # neighbours that distractors are drawn from, or twice the options
 
 
 def alike_colours(entry: str, others: Iterable[str]) -> bool:
@@ -74,7 +55,7 @@ class TextPool:
         if "" in answers and len(answers[""]) < _LEAST_TOGETHER:
             answers[""] += Counter(dict.fromkeys(self._spelt, 0))
         self._answers = answers
-        self._groups: dict[str, AnswerGroup] = {}
+        self._groups: dict[str, Neighbours] = {}
 
     def _is_group(self, counts: Counter[str]) -> bool:
         """Whether answers are enough to draw from: many different ones, or a few frequent ones."""
@@ -88,9 +69,8 @@ class TextPool:
             return []
         if key not in self._groups:
             order = sorted(self._answers[key], key=lambda name: (*_form(self._spelt[name]), _path(name), name))
-            self._groups[key] = AnswerGroup(
-                {name: self._answers[key][name] for name in order}, _say_both, self._options
-            )
+            times = {name: self._answers[key][name] for name in order}
+            self._groups[key] = Neighbours(times, _say_both, self._options, max(_POOL, 2 * self._options))
         drawn = self._groups[key].draw(plain(gold), lambda name: is_right(self._spelt[name]), chance)
         return [self._spelt[name] for name in drawn]
 
@@ -152,9 +132,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     @property
     def number(self) -> NumberQuestion:
         """The question as one for a number, which its gold has to be."""
-        return ask_number(
-            self.question, WrittenNumber.known(self.gold), kind=self.kind.name, is_share=self.kind.is_share
-        )
+        return NumberQuestion(self.question, WrittenNumber.known(self.gold), self.kind)
 
     @cached_property
     def _known(self) -> dict[str, tuple[str, set[str]]]:
@@ -194,10 +172,11 @@ class AnswerDistractors:
             elif entry.kind.name == "text":
                 asked[entry.asks, entry.gold] += 1
         self._lists = {
-            kind: AnswerGroup(
+            kind: Neighbours(
                 dict.fromkeys(map(plain, LISTS[kind.name][kind.list]), 0) | dict(times),
                 lambda name, other: alike_colours(name, (other,)),
                 options,
+                max(_POOL, 2 * options),
             )
             for kind, times in lists.items()
         }

@@ -36,46 +36,26 @@ _HEAD_FIRST = re.compile(r" (?:of|with|for|from|in|on|at|without) .*")
 _NEAR_CLASSES = 8  # how many of the other classes have to be near for a sense to be the likely one
 
 
-class VocabularyClass(msgspec.Struct, frozen=True):
-    """A class as it is shown, its names, and its WordNet senses."""
-
-    name: str
-    names: tuple[str, ...]
-    group: str = ""
-    senses: tuple[int, ...] = ()
-    """All synsets that it can mean; synsets above or below them are no distractors."""
-    sense: int | None = None  # its likeliest sense, given the other classes
-
-
-def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[VocabularyClass]:
-    """Classes with their WordNet senses; ``synset`` may name several, of classes that share their name."""
-    classes = []
-    for label in labels:
-        names = tuple(dict.fromkeys(name for name in (label.name, *label.synonyms) if name.strip()))
-        named = VocabularyClass(label.name, names, label.parent)
-        if wordnet is not None:
-            ids = [wordnet.by_id(synset, names) for synset in label.synset.split()]
-            by_id = [synset for synset in ids if synset is not None]
-            by_name = [synset for name in names for synset in wordnet.senses(name)]
-            senses = tuple(dict.fromkeys((*by_id, *by_name)))
-            named = msgspec.structs.replace(named, senses=senses, sense=by_id[0] if by_id else None)
-        classes.append(named)
-    return _with_likeliest_senses(classes, wordnet) if wordnet else classes
-
-
-def _with_likeliest_senses(classes: list[VocabularyClass], wordnet: WordNet) -> list[VocabularyClass]:
-    """Give each class the sense with the deepest hypernym that several classes share, or else its commonest."""
-    shared = Counter(synset for known in classes for synset in set().union(*map(wordnet.above, known.senses)))
+def find_senses(
+    classes: Sequence[ClassLabel], wordnet: WordNet | None
+) -> tuple[list[tuple[int, ...]], list[int | None]]:
+    """All synsets that each class can mean, and the likeliest: that of its own id (``synset`` may name several, of
+    classes that share their name), or the one with the deepest hypernym that several classes share.
+    """
+    if wordnet is None:
+        return [()] * len(classes), [None] * len(classes)
+    by_id = [[wordnet.by_id(synset, known.names) for synset in known.synset.split()] for known in classes]
+    own = [[synset for synset in ids if synset is not None] for ids in by_id]
+    named = [[synset for name in known.names for synset in wordnet.senses(name)] for known in classes]
+    senses = [tuple(dict.fromkeys(ids + others)) for ids, others in zip(own, named, strict=True)]
+    shared = Counter(synset for some in senses for synset in set().union(*map(wordnet.above, some)))
     several = min(_NEAR_CLASSES, len(classes) // 4)
 
     def depth(sense: int) -> int:
         return max((wordnet.depth(above) for above in wordnet.above(sense) if shared[above] > several), default=0)
 
-    likeliest = (max(known.senses, key=depth, default=None) for known in classes)
-    return [
-        msgspec.structs.replace(known, sense=sense) if known.sense is None else known
-        for known, sense in zip(classes, likeliest, strict=True)
-    ]
+    likeliest = (max(some, key=depth, default=None) for some in senses)
+    return senses, [ids[0] if ids else sense for ids, sense in zip(own, likeliest, strict=True)]
 
 
 def _held(groups: Iterable[Iterable[Key]]) -> dict[Key, list[int]]:
@@ -87,13 +67,15 @@ def _held(groups: Iterable[Iterable[Key]]) -> dict[Key, list[int]]:
     return holders
 
 
-def related(classes: Sequence[VocabularyClass], wordnet: WordNet | None) -> NDArray[np.bool_]:
+def related(
+    classes: Sequence[ClassLabel], senses: Sequence[tuple[int, ...]], wordnet: WordNet | None
+) -> NDArray[np.bool_]:
     """Pairs of classes that are the same, or one a kind of the other, in any sense or by name."""
     kin = np.eye(len(classes), dtype=bool)
-    synsets = _held(known.senses for known in classes)
+    synsets = _held(senses)
     words = _held(map(_words, known.names) for known in classes)
     for number, known in enumerate(classes):
-        for above in {above for synset in known.senses if wordnet for above in wordnet.above(synset)}:
+        for above in {above for synset in senses[number] if wordnet for above in wordnet.above(synset)}:
             kin[number, synsets.get(above, [])] = True
         for name in known.names:
             for whole in _what_it_is(_words(name)):
@@ -116,24 +98,30 @@ def _what_it_is(words: str) -> Iterator[str]:
     yield from (" ".join(parts[first:]) for first in range(len(parts)))
 
 
+class Hardness(msgspec.Struct, frozen=True, kw_only=True):
+    """Kind of distractors wanted."""
+
+    options: int
+    pool: int
+    ways: tuple[Way, ...]
+    confused: Mapping[tuple[str, str], int] = {}
+
+
 def measure_all(
-    classes: Sequence[VocabularyClass],
-    ways: Sequence[Way],
-    confused: Mapping[tuple[str, str], int],
-    wordnet: WordNet | None,
+    classes: Sequence[ClassLabel], likeliest: Sequence[int | None], hard: Hardness, wordnet: WordNet | None
 ) -> tuple[Matrix, NDArray[np.int8]]:
     """Distance of every two classes by the first way that knows both, and the index of that way."""
     distance = np.full((len(classes), len(classes)), np.nan, np.float32)
     way = np.zeros(distance.shape, np.int8)
     farther = 0.0
-    for number, name in enumerate(ways):
+    for number, name in enumerate(hard.ways):
         measured = np.full(distance.shape, np.nan, np.float32)
         if name == "hierarchy" and wordnet:
-            measured = by_hierarchy(classes, wordnet)
+            measured = by_hierarchy(likeliest, wordnet)
         elif name == "confusion":
-            measured = by_confusion(classes, confused)
+            measured = by_confusion(classes, hard.confused)
         elif name == "groups":
-            for rows in _held([known.group] if known.group else () for known in classes).values():
+            for rows in _held([known.parent] if known.parent else () for known in classes).values():
                 measured[np.ix_(rows, rows)] = 0
         elif name == "similarity":  # names that share letters in the same order
             names = [_words(known.name) for known in classes]
@@ -145,18 +133,18 @@ def measure_all(
     return distance, way
 
 
-def by_hierarchy(classes: Sequence[VocabularyClass], wordnet: WordNet) -> Matrix:
+def by_hierarchy(senses: Sequence[int | None], wordnet: WordNet) -> Matrix:
     """Near are classes with a common ancestor that has few other descendants: 0 for the only two, up to 1."""
-    holders = _held(() if known.sense is None else wordnet.above(known.sense) for known in classes)
-    distance = np.full((len(classes), len(classes)), np.nan, np.float32)
-    scale = math.log2(max(len(classes), 2))
+    holders = _held(() if sense is None else wordnet.above(sense) for sense in senses)
+    distance = np.full((len(senses), len(senses)), np.nan, np.float32)
+    scale = math.log2(max(len(senses), 2))
     for above in sorted(holders, key=lambda above: (-len(holders[above]), wordnet.depth(above))):
         rows = np.array(holders[above])
         distance[np.ix_(rows, rows)] = math.log2(max(len(rows), 2) - 1) / scale
     return distance
 
 
-def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str, str], int]) -> Matrix:
+def by_confusion(classes: Sequence[ClassLabel], confused: Mapping[tuple[str, str], int]) -> Matrix:
     """Near are classes often confused; those that never were are left to other ways."""
     numbers = {plain(name): number for number, known in enumerate(classes) for name in known.names}
     counts = np.zeros((len(classes), len(classes)), np.float32)
@@ -179,16 +167,6 @@ def in_circle(distance: Matrix) -> list[int]:
 
 
 _MOST_CLASSES = 5_000  # every two are compared
-_UNSEEN = 0.5  # A class without records counts as if it had half of one: it may be offered, if seldom
-
-
-class Hardness(msgspec.Struct, frozen=True, kw_only=True):
-    """Kind of distractors wanted."""
-
-    options: int
-    pool: int
-    ways: tuple[Way, ...]
-    confused: Mapping[tuple[str, str], int] = {}
 
 
 class ClassDistractors:
@@ -204,30 +182,31 @@ class ClassDistractors:
         offered = list({label.name: label for label in self._names.values()}.values())
         if len(offered) > _MOST_CLASSES:
             raise InputError(f"{len(offered):,} classes: hard options are drawn from at most {_MOST_CLASSES:,}")
-        self._ways = self._known_ways(hard, wordnet)
-        classes = name_classes(offered, wordnet)
-        distance, way = measure_all(classes, self._ways, hard.confused, wordnet)
-        order = in_circle(distance)
-        self._classes = [classes[number] for number in order]
-        self._numbers = {known.name: number for number, known in enumerate(self._classes)}
-        self._way, self._kin = (table[np.ix_(order, order)] for table in (way, related(classes, wordnet)))
-        weights = [counts[known.name] or _UNSEEN for known in self._classes]
-        self._near = Neighbours(weights, lambda one, other: bool(self._kin[one, other]), hard.options, hard.pool)
+        hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
+        senses, likeliest = find_senses(offered, wordnet)
+        distance, self._way = measure_all(offered, likeliest, hard, wordnet)
+        self._ways, self._kin = hard.ways, related(offered, senses, wordnet)
+        self._numbers = {known.name: number for number, known in enumerate(offered)}
+        times = {offered[number].name: counts[offered[number].name] for number in in_circle(distance)}
+        self._near = Neighbours(times, self._are_kin, hard.options, hard.pool)
         if self._near.window > max(hard.pool + 1, hard.options):
             self.notes.append(
                 f"some classes have so many records that distractors come from the nearest {self._near.window - 1}, "
                 f"not {hard.pool}: otherwise golds were known by their frequency"
             )
-        if (share := max(weights) / sum(weights)) > 1 / hard.options:
-            self.notes.append(f"{percent(share)} of golds are one class: no options hide that")
+        if self._near.heaviest > 1 / hard.options:
+            self.notes.append(f"{percent(self._near.heaviest)} of golds are one class: no options hide that")
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
         """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""
-        gold = self._numbers[self._names[plain(label)].name]
-        named = filter(None, (self._names.get(plain(name)) for name in also))
-        others = [self._numbers[known.name] for known in named if known.name in self._numbers]
-        drawn = self._near.draw(gold, lambda member: bool(self._kin[member, others].any()), chance)
-        return [(self._classes[other].name, self._ways[self._way[gold, other]]) for other in drawn]
+        gold = self._names[plain(label)].name
+        others = [known.name for name in also if (known := self._names.get(plain(name)))]
+        drawn = self._near.draw(gold, lambda member: any(self._are_kin(member, one) for one in others), chance)
+        way = self._way[self._numbers[gold]]
+        return [(other, self._ways[way[self._numbers[other]]]) for other in drawn]
+
+    def _are_kin(self, name: str, other: str) -> bool:
+        return bool(self._kin[self._numbers[name], self._numbers[other]])
 
     def shown(self, label: str) -> str:
         """A gold as shown: as in the record, or by its class where it is a synonym or an id of one."""

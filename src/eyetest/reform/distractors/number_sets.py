@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from eyetest.reform.distractors.answer_kinds import TOO_NEAR, KindName, WrittenNumber
+from eyetest.reform.distractors.answer_kinds import TOO_NEAR, AnswerKind, WrittenNumber
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,34 +33,24 @@ _MOST_ADDED = 30  # numbers added for a key
 _TRIES = 20  # draws of an added number until it is none of the population
 
 
-class NumberQuestion(msgspec.Struct, frozen=True):
+class NumberQuestion:
     """A question whose key is a number, the other options it has, and the bounds of plausible answers."""
 
-    kind: KindName
-    key: WrittenNumber
-    others: tuple[WrittenNumber, ...] = ()
-    least: Decimal = Decimal(0)
-    most: Decimal = Decimal("Infinity")
-
-    @property
-    def unit(self) -> Decimal:
-        """The smallest step in the key's format."""
-        return Decimal(1).scaleb(-self.key.decimals)
-
-    @property
-    def are_years(self) -> bool:
-        """Whether all options may be years."""
-        return all(number.is_year for number in (self.key, *self.others))
-
-    @property
-    def options(self) -> list[int]:
-        """The key and the other options, in smallest steps."""
-        return [int(number.value / self.unit) for number in (self.key, *self.others)]
-
-    @property
-    def population(self) -> tuple[object, ...]:
+    def __init__(
+        self, question: str, key: WrittenNumber, kind: AnswerKind, others: Sequence[WrittenNumber] = ()
+    ) -> None:
+        numbers = (key, *others)
+        values = [number.value for number in numbers]
+        self.key, self.are_years = key, all(number.is_year for number in numbers)
+        self.unit = Decimal(1).scaleb(-key.decimals)  # the smallest step in the key's format
+        self.options = [int(value / self.unit) for value in values]  # the key and the others in smallest steps
+        self.population = kind.name, key.before.strip().lower(), key.after.strip().lower(), key.decimals
         """What questions share whose keys are offered for one another: kind and format of the key."""
-        return self.kind, self.key.before.strip().lower(), self.key.after.strip().lower(), self.key.decimals
+        self.least, self.most = Decimal("-Infinity" if min(values) < 0 else 0), Decimal("Infinity")
+        if _PART.search(question) and "%" not in key.after and max(values) <= 1:  # a probability, or a part
+            self.most = Decimal(1)
+        elif max(values) <= 100 and (kind.is_share or "%" in key.after):
+            self.most = Decimal(100)
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -83,25 +72,6 @@ class NumberQuestion(msgspec.Struct, frozen=True):
         near = too_near(steps, fixed, least_apart(fixed.astype(np.float64)), counts=self.key.decimals == 0)
         fits = (places >= low) & (places <= high) & (steps >= least) & (steps <= most) & ~near.any(axis=1)
         return np.asarray(steps[fits])
-
-
-def ask_number(
-    question: str, key: WrittenNumber, others: tuple[WrittenNumber, ...] = (), *, kind: KindName, is_share: bool
-) -> NumberQuestion:
-    """A question for a number with the bounds that its words and its options set."""
-    values = [key.value, *(other.value for other in others)]
-    least = Decimal("-Infinity") if min(values) < 0 else Decimal(0)
-    most = Decimal("Infinity")
-    if asks_below_one(question) and "%" not in key.after and max(values) <= 1:
-        most = Decimal(1)
-    elif max(values) <= 100 and (is_share or "%" in key.after):
-        most = Decimal(100)
-    return NumberQuestion(kind, key, others, least, most)
-
-
-def asks_below_one(question: str) -> bool:
-    """Whether a question asks for a probability or a part, at most 1."""
-    return _PART.search(question) is not None
 
 
 def least_apart(fixed: Floats) -> float:

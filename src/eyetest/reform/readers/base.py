@@ -16,7 +16,7 @@ from eyetest.errors import InputError, heading, short
 from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
-from eyetest.tabular.files import KINDS_LISTED, decode, read_document, read_rows
+from eyetest.tabular.files import KINDS_LISTED, decode, known_table, read_document
 from eyetest.tabular.table import Values, table_kind
 
 _IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
@@ -107,7 +107,7 @@ class AnnotationFiles:
         if wanted and kind == ".json":
             yield from _listed(self.document(path), wanted)
         elif kind:
-            yield from (values for _, values in read_rows(path))
+            yield from (row.values for row in known_table(path))
 
     def top(self, path: Path) -> Values:
         """What a JSON document says beside its records, such as the name of its split."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, Exchange, FileSettings, Region
+from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, FileSettings, Region
 from eyetest.reform.readers.base import AnnotationFiles, reads, texts
 from eyetest.tabular.table import Values
 
@@ -28,13 +28,13 @@ def _read_visdial(files: AnnotationFiles, settings: FileSettings) -> Annotations
         for dialog in data["dialogs"]:
             image = str(dialog["image_id"])
             captions = (dialog["caption"],) if dialog.get("caption") else ()
-            turns = tuple(_exchanges(dialog, data, image, relevance))
+            turns = tuple(_turns(dialog, data, image, relevance))
             yield Annotation(id=image, images=(image,), captions=captions, turns=turns, tags=tags)
 
     return Annotations(records)
 
 
-def _exchanges(dialog: Values, data: Values, image: str, relevance: _Relevance) -> Iterator[Exchange]:
+def _turns(dialog: Values, data: Values, image: str, relevance: _Relevance) -> Iterator[Annotation]:
     """The turns with an answer; in the test split the last one has none."""
     for number, turn in enumerate(dialog["dialog"], 1):
         options = [data["answers"][index] for index in turn.get("answer_options") or ()]
@@ -42,9 +42,10 @@ def _exchanges(dialog: Values, data: Values, image: str, relevance: _Relevance) 
             return
         apt = relevance.get((image, number), ())
         question = data["questions"][turn["question"]].strip()
-        yield Exchange(
+        yield Annotation(
+            id=f"{image}:{number}",
             question=question if question.endswith("?") else f"{question}?",
-            answer=data["answers"][turn["answer"]] if "answer" in turn else options[turn["gt_index"]],
+            label=data["answers"][turn["answer"]] if "answer" in turn else options[turn["gt_index"]],
             options=tuple(options),
             answers=tuple(text for text, share in zip(options, apt, strict=False) if share > 0),
         )

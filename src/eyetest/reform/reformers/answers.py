@@ -12,7 +12,7 @@ import msgspec
 from eyetest.errors import percent
 from eyetest.records import MAX_CHOICES, Choice, Turn
 from eyetest.records.item import DIALOGUE, TURN
-from eyetest.reform.annotation import Annotation, Annotations, Exchange, FileSettings
+from eyetest.reform.annotation import Annotation, Annotations, FileSettings
 from eyetest.reform.distractors import differs, plain
 from eyetest.reform.distractors.answer_kinds import TWO_SIDED
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
@@ -315,15 +315,14 @@ def _by_image(annotations: Iterable[Annotation], most: int) -> list[Annotation]:
     for image, asked in of_image.items():
         for start in range(0, len(asked), most):
             some = asked[start : start + most]
-            turns = tuple(Exchange(question=r.question, answer=r.label, answers=r.answers) for r in some)
-            dialogues += [Annotation(id=some[0].id, images=(image,), turns=turns)] if len(some) > 1 else []
+            dialogues += [Annotation(id=some[0].id, images=(image,), turns=tuple(some))] if len(some) > 1 else []
     return dialogues
 
 
 def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -> Iterator[Made]:
     for number, turn in enumerate(record.turns, 1):
         chance = kit.chance(record.id, number)
-        right = (turn.answer, *turn.answers)
+        right = (turn.label, *turn.answers)
         wrong = from_candidates(turn.question, right, turn.options, settings.options - 1, chance)
         if not wrong:
             yield "no candidate surely contradicts the answer"
@@ -334,7 +333,7 @@ def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -
             question=turn.question,
             hint=record.captions[0] if record.captions else "",
             history=_before(record, number),
-            choices=shuffled(turn.answer, [(text, "candidates") for text in wrong], chance),
+            choices=shuffled(turn.label, [(text, "candidates") for text in wrong], chance),
             tags={DIALOGUE: record.id, TURN: number},
         )
 
@@ -348,10 +347,10 @@ def _without_candidates(
     def turns() -> Iterator[Annotation]:
         for record in annotations:
             for number, turn in enumerate(record.turns, 1):
-                name, answers = f"{record.id}:{number}", turn.answers or (turn.answer,)
+                name, answers = f"{record.id}:{number}", turn.answers or (turn.label,)
                 known[name] = (record, number)
                 yield Annotation(
-                    id=name, images=record.images, question=turn.question, label=turn.answer, answers=answers
+                    id=name, images=record.images, question=turn.question, label=turn.label, answers=answers
                 )
 
     for made in _open_answers.drafts(Annotations(turns), OpenAnswerSettings(options=settings.options), kit):
@@ -362,7 +361,7 @@ def _without_candidates(
 
 
 def _before(record: Annotation, number: int) -> tuple[Turn, ...]:
-    return tuple(Turn(turn.question, turn.answer) for turn in record.turns[: number - 1])
+    return tuple(Turn(turn.question, turn.label) for turn in record.turns[: number - 1])
 
 
 REFORMER = (_text, _choices, _open_answers, _rationales, _dialogues)

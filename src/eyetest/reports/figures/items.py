@@ -1,5 +1,7 @@
 """Items and answers: composition, funnel, failures; how choices depend on wording, order and repeats."""
 
+from functools import partial
+
 import altair as alt
 import polars as pl
 from altair.typing import ChartType
@@ -30,7 +32,12 @@ def _tagged(frame: pl.DataFrame, items: ReportItems) -> Counts:
 
 
 def _draw_composition(frame: pl.DataFrame) -> ChartType:
-    return plots.labelled_bars(frame.head(MOST_VALUES), "value", alt.Text("items:Q", format=","), 420)
+    frame = frame.head(MOST_VALUES)
+    y = plots.rows(frame.get_column("value").to_list(), "value")
+    bars = plots.chart_of(frame, x=alt.X("items:Q", axis=None), y=y)
+    words = bars.mark_text(align="left", dx=5).encode(text=alt.Text("items:Q", format=","))
+    drawn = plots.layered(bars.mark_bar(color=palette.QUIET, height=9), words)
+    return drawn.properties(width=420, height=plots.step(len(frame)))
 
 
 _VERDICTS = {kind: palette.VERDICTS[kind] for kind in ("drop", "fix", "review", "keep")}
@@ -122,7 +129,15 @@ def _instability_numbers(material: Material) -> pl.DataFrame:
 def _draw_instability(frame: pl.DataFrame) -> ChartType:
     rank = pl.col("source").replace_strict({source: rank for rank, source in enumerate(_SOURCES)})
     words = frame.sort(rank, "normalised", nulls_last=True).with_columns(pl.col("source").replace(_SOURCES))
-    return plots.dot_panels(words, plots.Dots("normalised", "entropy", ".2~f", None), split="source")
+    parts, ends = words.partition_by("source", maintain_order=True, as_dict=True), plots.bounded("normalised")
+    low, high = words.select(low=pl.min_horizontal(ends).min(), high=pl.max_horizontal(ends).max()).row(0)
+    domain = (1.05 * min(0.0, low or 0.0), 1.05 * max(0.0, high or 0.0) or 1.0)
+    x = plots.across("entropy", form=".2~f", domain=domain, ticks=3 if len(parts) < 5 else 2)
+    panels = [
+        (partial(plots.panel, part, "normalised", x, at=None), 480 // max(2, len(parts)), str(source))
+        for (source,), part in parts.items()
+    ]
+    return plots.side_by_side(list(dict.fromkeys(words.get_column("series"))), panels)
 
 
 FIGURE = (

@@ -98,10 +98,6 @@ def _capabilities_numbers(material: Material) -> pl.DataFrame:
     return numbers
 
 
-def _draw_all_capabilities(frame: pl.DataFrame) -> ChartType:
-    return plots.one_each(frame, "tag", _draw_capabilities)
-
-
 def _draw_capabilities(frame: pl.DataFrame) -> ChartType:
     sizes = frame.group_by("value").agg(pl.col("n").max(), pl.col("accuracy").mean().alias("mean"))
     shown = sizes.sort("n", "value", descending=[True, False]).head(MOST_VALUES)
@@ -123,5 +119,5 @@ def _draw_capabilities(frame: pl.DataFrame) -> ChartType:
 FIGURE = (
     described("accuracy", _accuracy_numbers, _draw_accuracy),
     described("modality", _modality_numbers, _draw_modality),
-    described("capabilities", _capabilities_numbers, _draw_all_capabilities),
+    described("capabilities", _capabilities_numbers, partial(plots.one_each, column="tag", draw=_draw_capabilities)),
 )

@@ -6,7 +6,6 @@ from functools import lru_cache
 from string import ascii_letters, ascii_lowercase
 from typing import NamedTuple
 
-import msgspec
 from rapidfuzz.distance import OSA
 
 from eyetest.records.tables import Letters
@@ -160,32 +159,36 @@ _LONGEST_SLIP = 120
 _DIGITS = re.compile(r"\d+")
 
 
-class Offer(msgspec.Struct):
-    """The options, in the forms in which replies name them."""
+class Offer:
+    """The options, in the forms in which replies name them; texts that two options share point at neither."""
 
-    raw: tuple[str, ...]
-    texts: tuple[str, ...]
-    letters: Letters
-    positions: dict[str, int]  # index that each mark names; -1 for letters not on offer
-    forms: tuple[Forms, ...]
-    literal: dict[str, int]
-    exact: dict[Forms, int]
-    joined: dict[str, int]  # the same without blanks: ``non linear`` is ``nonlinear``
-    starts: dict[str, list[tuple[Forms, int]]]
-    numbers: dict[Forms, int]  # numbers that suffice without their unit
-    values: dict[str, int]
-    own: dict[str, int]  # stems of words that only one option has
-    longest: int
-    everyday: frozenset[int]
-    lettered: frozenset[int]
-    labelled: bool  # whether an option names things by letters
-    sequences: bool  # whether each option is a list of letters: ``B, D, A, C``
-    none: bool
-
-    @property
-    def count(self) -> int:
-        """How many options there are."""
-        return len(self.texts)
+    def __init__(self, options: tuple[str, ...], letters: Letters) -> None:
+        self.raw, self.letters, self.count = options, letters, len(options)
+        self.positions = _positions(len(options), letters)  # index that each mark names; -1 for letters not on offer
+        self.texts = texts = tuple(plain(option) for option in options)
+        self.forms = folded = tuple(forms(text) for text in texts)
+        bare = [text.strip(" .") for text in texts]
+        self.literal = {bare[i]: i for i, text in enumerate(texts) if bare[i] and texts.count(text) == 1}
+        self.exact = {tokens: i for i, tokens in enumerate(folded) if tokens and folded.count(tokens) == 1}
+        for index, tokens in enumerate(folded):
+            for other in _otherwise(tokens):
+                if other not in self.exact and other not in folded:
+                    self.exact[other] = index
+        self.joined = {"".join(tokens): i for tokens, i in self.exact.items()}  # ``non linear`` is ``nonlinear``
+        self.starts: dict[str, list[tuple[Forms, int]]] = {}
+        for tokens, index in sorted(self.exact.items(), key=lambda option: -len(option[0])):
+            self.starts.setdefault(tokens[0], []).append((tokens, index))
+        self.numbers = _numbers(folded)  # those that suffice without their unit
+        self.values, self.own = _values(folded), _own(folded)  # own: stems of words that only one option has
+        self.longest = max(map(len, texts), default=0)
+        single = {index: tokens[0] for index, tokens in enumerate(folded) if len(tokens) == 1}
+        self.everyday = {i for i, word in single.items() if word in _EVERYDAY and ("left",) not in folded}
+        self.lettered = {i for i, word in single.items() if len(word) == 1 and word.isalpha() and word.isascii()}
+        # Whether an option names things by letters, each is a list of letters (``B, D, A, C``), one is none of them
+        self.labelled = any(_names_another(tokens, index, letters) for index, tokens in enumerate(folded))
+        lists = (len(tokens) > 1 and all(len(t) == 1 and t.isalpha() for t in tokens) for tokens in folded)
+        self.sequences = bool(folded) and all(lists)
+        self.none = any(_NONE & {*tokens} for tokens in folded)
 
     def may_begin(self, text: str, start: int, end: int) -> bool:
         """Whether the first two words of a stretch of text may be those of an option."""
@@ -198,43 +201,7 @@ class Offer(msgspec.Struct):
         return skipped or any(len(option) == 1 or option[1] == second for option, _ in patterns)
 
 
-@lru_cache(maxsize=8_192)
-def prepare(options: tuple[str, ...], letters: Letters) -> Offer:
-    """Fold the options; texts that two options share point at neither."""
-    texts = tuple(plain(option) for option in options)
-    folded = tuple(forms(text) for text in texts)
-    exact = {tokens: index for index, tokens in enumerate(folded) if tokens and folded.count(tokens) == 1}
-    for index, tokens in enumerate(folded):
-        for other in _otherwise(tokens):
-            if other not in exact and other not in folded:
-                exact[other] = index
-    starts: dict[str, list[tuple[Forms, int]]] = {}
-    for tokens, index in exact.items():
-        starts.setdefault(tokens[0], []).append((tokens, index))
-    for patterns in starts.values():
-        patterns.sort(key=lambda pattern: -len(pattern[0]))
-    single = {index: tokens[0] for index, tokens in enumerate(folded) if len(tokens) == 1}
-    return Offer(
-        options,
-        texts,
-        letters,
-        _positions(len(texts), letters),
-        folded,
-        {text.strip(" ."): i for i, text in enumerate(texts) if text.strip(" .") and texts.count(text) == 1},
-        exact,
-        {"".join(tokens): index for tokens, index in exact.items()},
-        starts,
-        _numbers(folded),
-        _values(folded),
-        _own(folded),
-        max(map(len, texts), default=0),
-        frozenset(i for i, word in single.items() if word in _EVERYDAY and ("left",) not in folded),
-        frozenset(i for i, word in single.items() if len(word) == 1 and word.isalpha() and word.isascii()),
-        any(_names_another(tokens, index, letters) for index, tokens in enumerate(folded)),
-        bool(folded)
-        and all(len(tokens) > 1 and all(len(t) == 1 and t.isalpha() for t in tokens) for tokens in folded),
-        any(_NONE & {*tokens} for tokens in folded),
-    )
+prepare = lru_cache(maxsize=8_192)(Offer)
 
 
 def _otherwise(tokens: Forms) -> list[Forms]:

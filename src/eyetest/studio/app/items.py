@@ -19,7 +19,7 @@ from eyetest.pages.page import plain, printable
 from eyetest.pages.serving import LOCAL, Front
 from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_MODALITIES, Item, letter, order_word
-from eyetest.results.cases import ItemCase
+from eyetest.results.replies import ItemCase
 from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, list_page, served_urls
 from eyetest.studio.app.server import PageCall, PageRoute, Refusal, ServedImages, Site, asset_page, html_page
 from eyetest.studio.collection import Collection, ItemStory
@@ -131,8 +131,8 @@ def show_story(
         "verdicts": story.verdicts if may.verdicts else (),
         "replies": may.replies,
         "findings": [
-            {"kind": one.kind, "severity": one.severity or "", "text": one.evidence or one.title}
-            | {"href": Address().toggled("finding", one.kind)}
+            {"kind": one["kind"], "severity": one["severity"] or "", "text": one["evidence"] or one["title"]}
+            | {"href": Address().toggled("finding", one["kind"])}
             for one in (story.findings if may.findings else ())
         ],
         "facts": _facts(story, may),

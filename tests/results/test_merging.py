@@ -11,10 +11,10 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.records import Asked, Item, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.tables import OutcomeKind
+from eyetest.results.merging import united_entries
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
 from eyetest.runs import Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
-from eyetest.runs.merging import united_entries
 from tests.runs.written import answers, content, jsonl, texts
 from tests.support.command import call
 

@@ -12,12 +12,15 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
 from eyetest.errors import InputError, as_named, counted, listed, param, short
 from eyetest.records import Asked, ModelEntry, RunBenchmark, RunStep, columns
-from eyetest.runs.folder import Run, RunWriter
+from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
+from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.journal import refuse_lost
 from eyetest.runs.stored import PLAN, counting_responses, one_line_if_damaged, scan_plan, write_part
 from eyetest.store import replacing_folder
+from eyetest.store.urls import known_path
 
 FAILED, ANSWERED = 1, 2  # the rank of an answer, 0 without one; a better one replaces the others
 _CONTENT = ("outcome", "text", "candidates", "given")  # what makes two answers different; their duration does not
@@ -90,20 +93,24 @@ class MergedRuns(msgspec.Struct, kw_only=True):
     decided: int = 0  # questions with different answers, of which the first counts
 
 
-def merge_runs(
+def merge_into(
     runs: Sequence[Run],
-    about: RunBenchmark | None,
-    to: Path,
-    tell: Callable[[str], None],
-    complete: Callable[[Path], None],
+    target: Path,
+    tell: Callable[[str], None] = lambda line: None,
     *,
-    prefer_first: bool,
+    prefer_first: bool = False,
 ) -> MergedRuns:
-    """Merge runs about one benchmark; ``complete`` adds the other contents of the folder that is written."""
-    if to.exists():
-        raise InputError(f"{to} is already there; name it among the runs, and write a new one")
+    """Merge runs about one benchmark into a new folder."""
+    runs = [*{run.path.resolve(): run for run in runs}.values()]
+    if len(runs) < 2:
+        raise InputError(f"nothing to merge: only {runs[0].path} was named; name another run")
+    about, repairs = _same_benchmark(runs, tell), _same_repairs(runs)
+    if target.exists():
+        raise InputError(f"{target} is already there; name it among the runs, and write a new one")
     for run in runs:
         _refuse_incomplete(run)
+        if run.writer:
+            tell(f"{run.path} is being written by process {run.writer}; later answers are not merged")
         if torn := run.health.torn:
             tell(f"{run.path}: {counted(torn, 'line')} of its journal cut off or damaged, and left out")
     decides = f"{param('prefer_first', True)} takes what the first run says"
@@ -122,12 +129,15 @@ def merge_runs(
     counts = Counter(answers["run"].to_list())
     brought = {as_named(str(run.path)): counts[number] for number, run in enumerate(runs)}
     merged = MergedRuns(models=len(entries), planned=len(rows), brought=brought, decided=len(differ))
-    with replacing_folder(to, overwrite=False) as folder, RunWriter(folder) as writer:
+    with replacing_folder(target, overwrite=False) as folder, RunWriter(folder) as writer:
         _write_answers(runs, answers, folder)
         with writer.planning() as plan:
             plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
-        complete(folder)
-        writer.restate(_step(runs, merged), entries, about, list(_steps(runs)))
+        kept = (Benchmark(run.path / BENCHMARK) for run in runs if is_benchmark(run.path / BENCHMARK))
+        if (items := next(kept, None)) is not None:
+            copy_without_images(items, folder / BENCHMARK)
+        write_repairs(folder, repairs)
+        writer.record(_step(runs, merged), entries, about, list(_steps(runs)))
     return merged
 
 
@@ -167,3 +177,35 @@ def _steps(runs: Sequence[Run]) -> Iterator[RunStep]:
     for run in runs:
         for step in run.manifest.steps:
             yield msgspec.structs.replace(step, options={FROM: as_named(str(run.path))} | step.options)
+
+
+def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenchmark | None:
+    """The benchmark of all runs, at a path where it can be opened, if there is one."""
+    known = [(run, about) for run in runs if (about := run.manifest.benchmark) and about.fingerprint]
+    if not known:
+        return next((run.manifest.benchmark for run in runs if run.manifest.benchmark), None)
+    about = known[0][1]
+    if others := [pair for pair in known if pair[1].fingerprint != about.fingerprint]:
+        pairs = (known[0], others[0])
+        names = [f"{run.path} ({short(asked.name, 40)}, {asked.items:,} items)" for run, asked in pairs]
+        why = f"{names[0]} and {names[1]} are about different benchmarks, or versions of one"
+        raise InputError(f"{why}; they cannot become one run, but measure and report take several")
+    for run in runs:
+        if all(run is not one for one, _ in known):
+            unknown = f"{run.path} does not say what benchmark it is about"
+            tell(f"{unknown}; taken to be about {short(about.name)}")
+    return next((asked for _, asked in known if asked.path and is_benchmark(known_path(asked.path))), about)
+
+
+def _same_repairs(runs: Sequence[Run]) -> list[ItemRepair]:
+    """Repairs of the items by people, in any of the runs."""
+    repairs: dict[str, ItemRepair] = {}
+    for run in runs:
+        for name, repair in read_repairs(run.path).items():
+            mine = repairs.setdefault(name, repair)
+            if mine.item != repair.item:
+                raise InputError(f"{run.path}: item {short(name)} was repaired differently in another of the runs")
+            if mine.requests is not None and repair.requests is not None:
+                requests = tuple(sorted({*mine.requests, *repair.requests}))
+                repairs[name] = msgspec.structs.replace(mine, requests=requests)
+    return list(repairs.values())

@@ -33,6 +33,7 @@ settings.load_profile("eyetest")
 
 ROOT = Path(__file__).parent.parent
 _JOURNEY_FIXTURES = {"browser", "nursery"}
+_NUMBERS = count()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,17 +75,10 @@ def _hurried_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Folders for caches, which nobody makes before something is cached."""
-    root = tmp_path_factory.mktemp("caches")
-    return (root / str(number) for number in count())
-
-
 @pytest.fixture(autouse=True)
-def _own_cache(_caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or fills the user's cache."""
-    monkeypatch.setenv("EYETEST_CACHE", str(next(_caches)))
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or fills the user's cache; the folder is made when something is cached."""
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path_factory.getbasetemp() / f"cache-{next(_NUMBERS)}"))
 
 
 @pytest.fixture(autouse=True)

@@ -181,7 +181,7 @@ def test_the_wheels_do_what_the_readme_shows(core: Distributions, world: Distrib
     sizes = ((path.stat().st_blocks, path.parts) for path in (mine / "env/lib").rglob("*") if path.is_file())
     print(sum(blocks for blocks, parts in sizes if "pip" not in parts) // 2048, "MB installed")
     shutil.copy(mine / "mine.tsv", mine / "mybench.tsv")
-    for words in readme_commands(next(iter(Benchmark(mine / "drawn"))).id):
+    for words in readme_commands(next(iter(Benchmark(mine / "mine-drawn"))).id):
         clean.call("eyetest", *words, minutes=20)
     assert (mine / "leaderboard.html").stat().st_size > 10_000
     assert (mine / "demo/report.html").exists()

@@ -1,5 +1,6 @@
 """Pages of the documentation, the commands on them, and the files that these speak of."""
 
+import base64
 import json
 import re
 import shlex
@@ -111,6 +112,21 @@ def draw(folder: Path, name: str, seed: int) -> None:
     tags = {tag: pl.col("task") for tag in ("category", "core", "axis")}
     rows.with_columns(source=pl.lit("drawn"), **tags).write_csv(folder / f"{name}.tsv", separator="\t")
     call("import", folder / f"{name}.tsv", "--to", folder / name).fine()
+
+
+def write_real(to: Path, folder: Path, items: int, category: str = "") -> None:
+    """Write choice items of a real benchmark as a TSV with images, as people have it."""
+    read = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    found = [item for item in read if item["image"] and len(item["options"] or ()) in (3, 4, 5)]
+    rows = [
+        {
+            "index": item["id"], "question": item["question"], "answer": item["answer_letter"],
+            **dict(zip("ABCDE", item["options"], strict=False)), "category": category or item["task"],
+            "image": base64.b64encode((folder / item["image"]).read_bytes()).decode(),
+        }
+        for item in found[:: len(found) // items][:items]
+    ]  # fmt: skip
+    pl.DataFrame(rows, infer_schema_length=None).write_csv(to, separator="\t")
 
 
 def fill(folder: Path) -> None:

@@ -1,7 +1,5 @@
 """The README: its length, its first example, its commands on a real file."""
 
-import base64
-import json
 import re
 import shlex
 from pathlib import Path
@@ -10,16 +8,12 @@ import polars as pl
 import pytest
 import yaml
 
-from eyetest.benchmarks import Benchmark, export_benchmark
 from tests.conftest import ROOT
-from tests.docs.pages import blocks, commands, offline
+from tests.docs.pages import ITEMS, blocks, commands, draw, offline, write_real
 from tests.endpoint import Endpoint
 from tests.support.command import Eyetest, call_narrowly
-from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
-
-ITEMS = 24
 
 
 @pytest.fixture
@@ -31,10 +25,7 @@ def eyetest() -> Eyetest:
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    draw_benchmark(tmp_path / "drawn", items=ITEMS, seed=1)
-    export_benchmark(Benchmark(tmp_path / "drawn"), "vlmevalkit", tmp_path / "mine.tsv")
-    rows = pl.read_csv(tmp_path / "mine.tsv", separator="\t", infer_schema=False)
-    rows.with_columns(source=pl.lit("drawn")).write_csv(tmp_path / "mine.tsv", separator="\t")
+    draw(tmp_path, "mine", seed=1)
     named = yaml.safe_load(blocks("refine.md", "yaml")[0])
     entries = {name: {"spec": offline(entry["spec"])} for name, entry in named.items()}
     (tmp_path / "models.yaml").write_text(yaml.safe_dump(entries))
@@ -58,18 +49,7 @@ def test_the_first_example_is_true(eyetest: Eyetest) -> None:
 @pytest.fixture
 def real(mine: Path, shared: Path) -> Path:
     """Choice items of MathVista as a TSV with images, as people have it."""
-    folder = shared / "data/mathvista"
-    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
-    rows = [
-        {
-            "index": item["id"], "image": base64.b64encode((folder / item["image"]).read_bytes()).decode(),
-            "question": item["question"], **dict(zip("ABCDEFGH", item["options"], strict=False)),
-            "answer": item["answer_letter"], "category": item["task"],
-        }
-        for item in items
-        if item["options"] and len(item["options"]) <= 8
-    ]  # fmt: skip
-    pl.DataFrame(rows[:ITEMS], infer_schema_length=None).write_csv(mine / "mybench.tsv", separator="\t")
+    write_real(mine / "mybench.tsv", shared / "data/mathvista", ITEMS)
     return mine
 
 

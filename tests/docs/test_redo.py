@@ -1,7 +1,5 @@
 """The pages "redo PAPER", command by command, from real files to the paper's tables."""
 
-import base64
-import json
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +7,7 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark
-from tests.docs.pages import run_page
+from tests.docs.pages import run_page, write_real
 
 pytestmark = pytest.mark.journey
 
@@ -21,17 +19,7 @@ def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """MathVista and PuzzleVQA as TSV files with images, annotation files, five models and two of their bases."""
     monkeypatch.chdir(tmp_path)
     for name, folder in (("mathvista", "mathvista"), ("puzzles", "puzzlevqa")):
-        lines = (shared / "data" / folder / "items.jsonl").read_text().splitlines()
-        items = [item for item in map(json.loads, lines) if item["image"] and len(item["options"] or ()) in (3, 4, 5)]
-        rows = [
-            {
-                "index": item["id"], "question": item["question"], "answer": item["answer_letter"], "category": name,
-                **dict(zip("ABCDE", item["options"], strict=False)),
-                "image": base64.b64encode((shared / "data" / folder / item["image"]).read_bytes()).decode(),
-            }
-            for item in items[:: len(items) // ITEMS][:ITEMS]
-        ]  # fmt: skip
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(f"{name}.tsv", separator="\t")
+        write_real(Path(f"{name}.tsv"), shared / "data" / folder, ITEMS, name)
     models = {
         f"lvlm-{n}": {
             "spec": f"scripted:right=0.{4 + n},blind=0.3,seed={n}", "base": f"llm-{n % 2}", "size_b": 7 * (1 + n % 2),

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Self
 
+from msgspec.structs import asdict
+
 from eyetest.benchmarks import Benchmark, ImageStore
 from eyetest.models import BatchModel, CallError, Images, Surroundings, make_models
 from eyetest.models.base import Call, Model
@@ -18,7 +20,7 @@ class Embedded:
 
     def __init__(self, name: str, bench: Benchmark, **entry: object) -> None:
         made = ModelEntry(spec=name if ":" in name else f"embedded:{name}", **entry)  # type: ignore[arg-type]
-        self._entries, self._bench = {name: made}, bench
+        self._entries, self._bench, self._condition = {name: made}, bench, Condition()
 
     def ask(
         self, prompts: Sequence[Prompt], *, samples: int = 1, together: bool = True, **sampling: object
@@ -27,6 +29,7 @@ class Embedded:
         return asyncio.run(self._ask(prompts, samples, together, sampling))
 
     def about(self, items: Sequence[Item], condition: Condition, **how: object) -> list[Reply]:
+        self._condition = condition
         return self.ask([build(item, condition) for item in items], **how)  # type: ignore[arg-type]
 
     async def _ask(
@@ -42,15 +45,16 @@ class Embedded:
         ]
         if together:
             assert isinstance(model, BatchModel)
-            found = list(await model.answer_many([_call(model, one) for one in requests]))
+            found = list(await model.answer_many([_call(model, one, self._condition) for one in requests]))
         else:
             found = [await _reply(model, one) for one in requests]
         await model.close()
         return found
 
 
-def _call(model: Model, request: Request) -> Call:
-    asked = Asked(item="x", model=model.name, sample=request.sample)
+def _call(model: Model, request: Request, condition: Condition | None = None) -> Call:
+    under = asdict(condition) if condition else {}
+    asked = Asked(item="x", model=model.name, sample=request.sample, **under)
     return Call(asked, Item(id="x", question="?"), request, request.id)
 
 

@@ -1,13 +1,10 @@
-"""The command line, processes and an endpoint for tests of recipes."""
+"""Processes for tests of recipes."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.endpoint import endpoint as endpoint
 from tests.running.processes import Nursery
-from tests.running.processes import nursery as nursery
-from tests.runs.conftest import eyetest as eyetest
 
 _REFINING = """
 import eyetest.recipes, scipy.stats

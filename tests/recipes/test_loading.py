@@ -9,7 +9,6 @@ import yaml
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
 from eyetest.recipes.loading import load_recipe, with_settings
-from tests.runs.conftest import eyetest as eyetest
 
 pytestmark = pytest.mark.journey
 
@@ -51,15 +50,6 @@ def changed(old: str, new: str) -> str:
         ("{size: 4}", "{size: 4, modalty: blind}", ', panels: no setting "modalty"; did you mean "modality"?'),
         ("keep: {hits", "kep: {hits", ', stages 1: no setting "kep"; did you mean "keep"?'),
         ("value: 1}}", "vaule: 1}}", ', stages 1, keep: no setting "vaule"; did you mean "value"?'),
-    ],
-)
-def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: str) -> None:
-    assert refused(tmp_path, changed(old, new)).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
         ("{size: 4}", "{size: 0}", ", panels, size: Expected `int` >= 1"),
         ("modality: no-image,", "modality: blnd,", ", panels, modality: Invalid enum value 'blnd'"),
         (

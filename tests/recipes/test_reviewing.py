@@ -10,6 +10,7 @@ from eyetest.recipes.reviews import left_to_people
 from tests.endpoint import Endpoint
 from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
+from tests.runs.written import content
 from tests.support.command import measured
 
 pytestmark = pytest.mark.journey
@@ -238,10 +239,6 @@ def test_a_bad_table_is_refused_before_any_call(here: Path, eyetest: Eyetest, ta
     assert not (here / "d/run").exists()
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("more", [("--skip-review",), ()])
 def test_a_command_that_fails_leaves_everything_as_it_was(
     here: Path, eyetest: Eyetest, more: tuple[str, ...]
@@ -253,15 +250,15 @@ def test_a_command_that_fails_leaves_everything_as_it_was(
         decide(here / "d", *({**row, "reviewer": who} for row in decisions for who in ("ann", "bob")))
         eyetest(*USUAL).fine()
         assert len(kept(here / "d")) == 3
-    before = everything(here / "d")
+    before = content(here / "d")
     too_many = {**REVIEWED, "stages": [*REVIEWED["stages"][:2], {"select": {"total": 12}}]}
     write_yaml(here / "recipe.yaml", too_many)
     done = eyetest(*USUAL, *more)
     assert done.code == 2
     assert "cannot take 12 of all items" in done.err
     assert "(blind-hits: 12 in, " in done.err
-    after = everything(here / "d")
+    after = content(here / "d")
     asked = {name for name in after if name.startswith("run/")}
     assert {name: after[name] for name in before if name not in asked} == {
-        name: content for name, content in before.items() if name not in asked
+        name: data for name, data in before.items() if name not in asked
     }

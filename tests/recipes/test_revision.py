@@ -20,6 +20,7 @@ from eyetest.scoring import Scorer
 from eyetest.studio.decisions import decide
 from eyetest.studio.forms import Form, FormField
 from tests.results.test_scores import bench as bench
+from tests.runs.written import content
 from tests.scoring.test_table import animals, make_answers, make_run, request
 
 FORM = Form(
@@ -65,10 +66,6 @@ def revised(bench: Benchmark, tmp_path: Path) -> RevisedBenchmark:
         reviewers=2,
     )
     return revise_benchmark(bench, given, tmp_path / "new")
-
-
-def written(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def rows(benchmark: Benchmark) -> list[dict[str, str]]:
@@ -122,9 +119,9 @@ def test_its_manifest_says_what_it_was_and_how_it_came_about(bench: Benchmark, r
 def test_the_same_decisions_give_the_same_bytes(bench: Benchmark, tmp_path: Path) -> None:
     given = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "D"}))
     one, two = (revise_benchmark(bench, given, tmp_path / name).benchmark.path for name in ("one", "two"))
-    assert written(one) == written(two)
+    assert content(one) == content(two)
     revise_benchmark(bench, given, one, overwrite=True)
-    assert written(one) == written(two)
+    assert content(one) == content(two)
 
 
 def test_what_cannot_be_revised(bench: Benchmark, tmp_path: Path) -> None:

@@ -53,13 +53,6 @@ new Promise((done) => {
 """How far contents moved after they were first painted: the sum of all layout shifts."""
 
 
-def layout_shift(visitor: BrowserWindow, page: Path) -> float:
-    """The layout shift of a page while it is loaded."""
-    visitor.goto("about:blank")
-    visitor.goto(page)
-    return float(visitor.evaluate(_SHIFT))
-
-
 @cache
 def axe_core() -> str:
     """The script; a test that needs it is skipped where nobody has installed it."""
@@ -114,7 +107,9 @@ def check_light_and_still(browser: Browser, page: Path, most_bytes: int) -> None
     visitor = browser.visitor(1440, 900)
     for width in (1440, PHONE):
         visitor.resize(width)
-        assert layout_shift(visitor, page) < 0.01, width
+        visitor.goto("about:blank")
+        visitor.goto(page)
+        assert visitor.evaluate(_SHIFT) < 0.01, width
     assert visitor.errors == []
     assert [url for url in visitor.requests if not url.startswith(("file:", "data:", "about:"))] == []
     visitor.close()

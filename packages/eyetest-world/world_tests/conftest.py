@@ -1,6 +1,5 @@
 """Fixtures of the core's tests, for the tests of this package."""
 
-from tests.conftest import _caches as _caches
 from tests.conftest import _hurried_disk as _hurried_disk
 from tests.conftest import _own_cache as _own_cache
 from tests.conftest import _own_secrets as _own_secrets
@@ -9,7 +8,4 @@ from tests.conftest import _spelling as _spelling
 from tests.conftest import browser as browser
 from tests.conftest import real_benchmark as real_benchmark
 from tests.conftest import shared as shared
-from tests.endpoint import endpoint as endpoint
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 from tests.runs.conftest import eyetest as eyetest

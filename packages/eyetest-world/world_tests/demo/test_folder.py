@@ -1,11 +1,11 @@
 """What chance alone would blame, checked by hand, and recipes of the zoo that a user can read and run."""
 
-from math import comb
 from pathlib import Path
 
 import pytest
 from eyetest_world import Truth
 from eyetest_world.demo.folder import expected_by_chance, world_recipes
+from scipy.stats import binom
 
 from eyetest.filters import Seat
 from eyetest.recipes.loading import load_recipe
@@ -13,19 +13,14 @@ from eyetest.recipes.panels import Seated
 
 
 def at_least(hits: int, of: int, chance: float) -> float:
-    return sum(comb(of, n) * chance**n * (1 - chance) ** (of - n) for n in range(hits, of + 1))
+    return float(binom.sf(hits - 1, of, chance))
 
 
 def truth(item: int, options: int, *flaws: str) -> Truth:
     return Truth(item=str(item), flaws=flaws, kind="k", axis="a", options=options, gold="A", gold_before="A")
 
 
-TRUTHS = [
-    truth(1, 4),
-    truth(2, 2),
-    truth(3, 4, "wrong-gold"),
-    truth(4, 4, "answer-in-question"),
-]
+TRUTHS = [truth(1, 4), truth(2, 2), truth(3, 4, "wrong-gold"), truth(4, 4, "answer-in-question")]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from eyetest.records import Choice, Item, Lineage, Manifest
 from eyetest.tabular.record_files import write_records
 from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
+from tests.runs.written import content
 from world_tests.world.solving import solve
 
 pytestmark = pytest.mark.journey
@@ -58,14 +59,9 @@ def test_same_seed_same_bytes_other_seed_other_scenes(tmp_path: Path) -> None:
         draw_again(world, tmp_path / name, EditionSettings(seed=seed))
         draw_again(world, tmp_path / f"{name}-twins", EditionSettings(twins=3, seed=seed, fresh=True))
 
-    def content(name: str) -> dict[str, bytes]:
-        return {
-            str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()
-        }
-
     for end in ("", "-twins"):
-        assert content(f"a{end}") == content(f"b{end}")
-        assert content(f"a{end}") != content(f"c{end}")
+        one, same, other = (content(tmp_path / f"{name}{end}") for name in "abc")
+        assert one == same != other
 
 
 def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tmp_path: Path) -> None:
@@ -108,21 +104,16 @@ def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_p
     file = tmp_path / "dots.py"
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("### A generator")[2]
     file.write_text(section.partition("```python\n")[2].partition("```")[0])
-    done = eyetest("harden", "renew", str(dots.path), "--generator", str(file), "--to", str(tmp_path / "new"))
-    assert done.code == 0, done.err
-    assert "3 of 3 items drawn again" in done.out
-    told = eyetest(
-        *("harden", "renew", str(dots.path), "--twins", "3", "--generator", str(file)),
-        *("--to", str(tmp_path / "twins"), "--scenes", str(tmp_path / "scenes.csv")),
-    )
-    assert told.code == 0, told.err
+    renew = ("harden", "renew", dots.path, "--generator", file)
+    assert "3 of 3 items drawn again" in eyetest(*renew, "--to", tmp_path / "new").fine()
+    eyetest(*renew, "--twins", "3", "--to", tmp_path / "twins", "--scenes", tmp_path / "scenes.csv").fine()
     shown = pl.read_csv(tmp_path / "scenes.csv")
     for item in Benchmark(tmp_path / "twins"):
         if item.group:
             (scene,) = shown.filter(pl.col("item") == item.id).get_column("scene")
             assert marked(item) == {str(len(json.loads(scene)["at"]))} != {item.group}
-    few = (*("harden", "renew", str(dots.path), "--generator", str(file)), "--to", str(tmp_path / "few"), "--twins")
-    assert eyetest(*few, "1").code == 0
+    few = (*renew, "--to", tmp_path / "few", "--twins")
+    eyetest(*few, "1").fine()
     twins = [item for item in Benchmark(tmp_path / "few") if item.group]
     assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
     assert "--twins: found -1" in eyetest(*few, "-1").refused()

@@ -1,33 +1,18 @@
 """Habits of the zoo: tastes, beliefs and memories move guesses, never what is known, and hang on words alone."""
 
-from pathlib import Path
-
 import pytest
-from eyetest_world import Truth, load_rates, new_world, read_truth
 
-from eyetest.benchmarks import Benchmark
 from eyetest.records import Condition, Item, Response
 from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded
+from world_tests.world.conftest import World, make
 
 BLIND = Condition(modality="no-image-guess")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("world") / "w"
-    new_world(path, load_rates("default"), items=80, seed=21)
-    return path
-
-
-@pytest.fixture(scope="module")
-def bench(world: Path) -> Benchmark:
-    return Benchmark(world / "benchmark")
-
-
-@pytest.fixture(scope="module")
-def truths(world: Path) -> dict[str, Truth]:
-    return {truth.item: truth for truth in read_truth(world)}
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make(tmp_path_factory.mktemp("world") / "w", "default", items=80, seed=21)
 
 
 def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> list[str | None]:
@@ -40,7 +25,8 @@ def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> 
     return texts
 
 
-def test_beliefs_are_shared_and_knowledge_is_kept(bench: Benchmark, truths: dict[str, Truth]) -> None:
+def test_beliefs_are_shared_and_knowledge_is_kept(world: World) -> None:
+    bench, truths = world.benchmark, world.truths
     sound = [item for item in bench if not truths[item.id].flaws]
     known = [item for item in bench if truths[item.id].fact or "answer-in-question" in truths[item.id].flaws]
     believers = [Embedded(name, bench, sampling={"belief": 1.0}) for name in ("mole-s", "hawk-l")]
@@ -56,15 +42,15 @@ def test_beliefs_are_shared_and_knowledge_is_kept(bench: Benchmark, truths: dict
 
 
 @pytest.mark.parametrize("method", ["generate", "first-token"])
-def test_what_leaked_is_remembered(world: Path, bench: Benchmark, truths: dict[str, Truth], method: str) -> None:
-    leaked = [item for item in bench if {"text", "many"} & {*truths[item.id].leaked_to}]
+def test_what_leaked_is_remembered(world: World, method: str) -> None:
+    leaked = [item for name, item in world.items.items() if {"text", "many"} & {*world.truths[name].leaked_to}]
     condition = Condition(modality="no-image-guess", method=method)  # type: ignore[arg-type]
-    memory = {"memory": f"{world / 'leaks.jsonl'}#text+many"}
-    replies = Embedded("mole-l", bench, sampling=memory).about(leaked, condition)
+    model = Embedded("mole-l", world.benchmark, sampling={"memory": f"{world.path / 'leaks.jsonl'}#text+many"})
     if method == "first-token":
+        replies = model.about(leaked, condition)
         weighed = [[one or 0.0 for one in reply.candidates] for reply in replies if isinstance(reply, Response)]
         right = [one.index(max(one)) == item.gold[0] for item, one in zip(leaked, weighed, strict=True)]
     else:
-        texts = chosen(Embedded("mole-l", bench, sampling=memory), leaked)
+        texts = chosen(model, leaked)
         right = [text == item.choices[item.gold[0]].text for item, text in zip(leaked, texts, strict=True)]
     assert sum(right) >= 0.95 * len(leaked)

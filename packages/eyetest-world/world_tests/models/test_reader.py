@@ -1,6 +1,5 @@
 """The stand-in that reads screenshots: from pixels to a zoo member's reply."""
 
-import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -11,14 +10,22 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import MissingExtraError
 from eyetest.harden.screenshot.style import PLAINEST
 from eyetest.harden.screenshot.taking import ScreenshotSettings, Studio
-from eyetest.models import BatchModel, Call, Images, Surroundings, make_models
 from eyetest.ocr import choose_engine
-from eyetest.prompts import SCREENSHOT_STEP, build
-from eyetest.records import Asked, Condition, Item, Lineage, Manifest, ModelEntry, Request, Response
+from eyetest.prompts import SCREENSHOT_STEP
+from eyetest.records import Condition, Item, Lineage, Manifest, Response
+from tests.models.asked import Embedded, texts
 
 pytestmark = pytest.mark.journey
 
 ITEMS = 4
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engine() -> None:
+    try:
+        choose_engine()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")
@@ -45,24 +52,9 @@ def shots(world: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchma
 
 def ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition) -> list[str]:
     """What a model says to items."""
-    return asyncio.run(_ask(spec, bench, items, condition))
-
-
-async def _ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition) -> list[str]:
-    surroundings = Surroundings(images=Images(bench.images))
-    (model,) = make_models({spec: ModelEntry(spec=spec)}, surroundings)
-    assert isinstance(model, BatchModel)
-    await model.open()
-    calls = []
-    for item in items:
-        request = Request(model=spec, prompt=build(item, condition), settings=dict(model.settings))
-        asked = Asked(item=item.id, model=spec, **msgspec.structs.asdict(condition))
-        unknown = Item(id=item.id, question="?")
-        calls.append(Call(asked, unknown, request, request.id))
-    replies = await model.answer_many(calls)
-    await model.close()
+    replies = Embedded(spec, bench).about(items, condition)
     assert all(isinstance(reply, Response) for reply in replies), replies
-    return [reply.text or "" for reply in replies if isinstance(reply, Response)]
+    return texts(replies)
 
 
 def test_it_reads_pages_and_answers_as_the_member_does_the_plain_items(world: Benchmark, shots: Benchmark) -> None:

@@ -15,10 +15,6 @@ from world_tests.world.conftest import World, make
 pytestmark = pytest.mark.journey
 
 
-def told(audit: Audit) -> list[str]:
-    return [finding.title for finding in audit.alarms]
-
-
 def graded(world: World, audit: Audit) -> dict[str, FlawGrade]:
     """By kind of flaw. What the audit says of a whole trait it says of no single item: those hits are added."""
     verdicts = audit.verdicts(list(world.items))
@@ -27,7 +23,7 @@ def graded(world: World, audit: Audit) -> dict[str, FlawGrade]:
 
 def test_a_small_clean_world_is_sound(tmp_path: Path) -> None:
     world = make(tmp_path / "world", "none", items=252, seed=1)
-    assert told(run_audit(Subject(world.benchmark))) == []
+    assert [finding.title for finding in run_audit(Subject(world.benchmark)).alarms] == []
 
 
 def test_repeats_are_found_and_nothing_else_is_taken_for_one(tmp_path: Path) -> None:

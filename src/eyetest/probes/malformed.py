@@ -109,7 +109,8 @@ def _without_images(items: list[Item]) -> Finding:
     """The first finding where no probe saw an image."""
     named: dict[str, str] = {}
     for item in items:
-        named = names_images(item) | named
+        for where, name in names_images(item).items():
+            named.setdefault(where, name)
     naming = sum(bool(names_images(item)) for item in items)
     example = f" ({short(next(iter(named.values())))})" if named else ""
     if named:

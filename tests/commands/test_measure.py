@@ -9,26 +9,23 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.records import Asked, ImageRef, Item, Response
+from eyetest.records import Asked, ImageRef, Item
 from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.scoring.test_table import animals, make_answers, make_bench
 from tests.support.command import measured
 
 REPLIES = {("eye", "image"): "BBBA", ("eye", "no-image"): "BAAA", ("text", "no-image"): "ABAA"}
 """The gold is B throughout."""
 
 
-def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:
-    plan: list[tuple[Asked, str]] = []
-    said: list[Response] = []
-    for (model, modality), letters in replies.items():
-        for i, letter in enumerate(letters):
-            number = first + len(said)
-            plan.append((Asked(item=f"q{i}", model=model, modality=modality), request(number)))  # type: ignore[arg-type]
-            said.append(Response(request=request(number), outcome="answered", text=letter))
-    make_run(path, plan, said, bench)
-    return path
+def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str]) -> Path:
+    said = [
+        (Asked(item=f"q{i}", model=model, modality=modality), letter)  # type: ignore[arg-type]
+        for (model, modality), letters in replies.items()
+        for i, letter in enumerate(letters)
+    ]
+    return make_answers(path, said, bench).path
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 import eyetest as et
 from tests.runs.conftest import Eyetest
+from tests.runs.written import jsonl
 from tests.scoring.test_table import animals, make_bench
 
 REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": "(B)"}
@@ -16,15 +17,14 @@ REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": 
 def here(workdir: Path, eyetest: Eyetest) -> Path:
     """Four questions whose gold is dog, a run, and lmms-eval's log of the same replies with its own verdicts."""
     make_bench(workdir / "bench", [animals(name, 1) for name in REPLIES])
-    rows = [{"item": name, "model": "m", "text": text} for name, text in REPLIES.items()]
-    (workdir / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    jsonl(workdir / "a.jsonl", *({"item": name, "model": "m", "text": text} for name, text in REPLIES.items()))
     eyetest("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
     read = ("B", "A", "D", "B")
     log = [
         {"doc_id": n, "resps": [[text]], "acc": float(letter == "B")}
         for n, (text, letter) in enumerate(zip(REPLIES.values(), read, strict=True))
     ]
-    (workdir / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
+    jsonl(workdir / "log.jsonl", *log)
     return workdir
 
 

@@ -58,10 +58,7 @@ def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(here: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
-    done = eyetest("review", *words)
-    assert (done.code, done.out) == (2, "")
-    assert line in done.err
-    assert done.err.count("\n") == 1
+    assert line in eyetest("review", *words).refused()
 
 
 def test_the_status_of_a_review_that_is_stuck_and_of_one_that_is_done(here: Path, eyetest: Eyetest) -> None:

@@ -9,10 +9,10 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.recipes.reviews import ReviewSettings, open_review
-from eyetest.records import Asked, Response
+from eyetest.records import Asked
 from eyetest.studio.decisions import Role
 from tests.runs.conftest import Eyetest
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.scoring.test_table import animals, make_answers, make_bench
 from tests.studio.project.reviews import say
 
 
@@ -20,13 +20,9 @@ from tests.studio.project.reviews import say
 def here(workdir: Path) -> Path:
     """Eight items, all with the gold A; ``m`` says A to the first four and B to the others, ``n`` the other way."""
     bench = make_bench(workdir / "b", [animals(f"q{n}", 0, question=f"Which is {n}?") for n in range(8)])
-    asked = [(model, n) for model in ("m", "n") for n in range(8)]
-    plan = [(Asked(item=f"q{n}", model=model), request(10 * (model == "n") + n)) for model, n in asked]
-    said = [
-        Response(request=id_, outcome="answered", text="A" if (n < 4) == (model == "m") else "B")
-        for (model, n), (_, id_) in zip(asked, plan, strict=True)
-    ]
-    make_run(workdir / "r", plan, said, bench)
+    said = zip("mmmmmmmmnnnnnnnn", "AAAABBBBBBBBAAAA", strict=True)
+    rows = [(Asked(item=f"q{n % 8}", model=model), letter) for n, (model, letter) in enumerate(said)]
+    make_answers(workdir / "r", rows, bench)
     return workdir
 
 

@@ -2,22 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Asked, Item, Manifest, Response, Score, columns
+from eyetest.records import Asked, Item, Manifest, Score, columns
 from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
 from tests.running.benches import read_scores
 from tests.runs.conftest import Eyetest
-from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
+from tests.scoring.test_table import CAPTIONS, SAID, Reply, animals, make_answers, make_bench
 
 pytestmark = pytest.mark.journey
 
@@ -26,37 +25,30 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e [link=file:///x]B[/
 DANGEROUS = set("\x1b\x9b\x07\u202e\x00\x7f\r")
 
 
-def answered(number: int, text: str | None, **more: Any) -> Response:
-    return Response(request=request(number), **({"outcome": "answered", "text": text} | more))
-
-
 @pytest.fixture
 def bench(workdir: Path) -> Benchmark:
     items = [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(8)]
     return make_bench(workdir / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
 
 
-def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
-    pairs = list(said)
-    plan = [(Asked(item=item, model="m", **condition), response.request) for item, response in pairs]
-    make_run(path, plan, [response for _, response in pairs], bench)
-    return path
+def write_run(path: Path, bench: Benchmark | None, said: Mapping[str, Reply]) -> Path:
+    return make_answers(path, [(Asked(item=item, model="m"), reply) for item, reply in said.items()], bench).path
 
 
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Path:
     """One answer of each kind."""
-    replies = [
-        ("q0", answered(0, "A dog")),
-        ("q1", answered(1, "b")),
-        ("q2", answered(2, "Hm.")),
-        ("q3", answered(3, REFUSAL)),
-        ("q4", answered(4, "It could be A or B, both are equally possible.")),
-        ("q5", answered(5, "", outcome="blocked")),
-        ("q6", answered(6, "", outcome="failed", error="timeout", detail="no answer in 60 s")),
-        ("q7", answered(7, "unknown", given=0.25)),
-        ("t", answered(8, "It is a dog.")),
-    ]
+    replies: dict[str, Reply] = {
+        "q0": "A dog",
+        "q1": "b",
+        "q2": "Hm.",
+        "q3": REFUSAL,
+        "q4": "It could be A or B, both are equally possible.",
+        "q5": {"text": "", "outcome": "blocked"},
+        "q6": {"text": "", "outcome": "failed", "error": "timeout", "detail": "no answer in 60 s"},
+        "q7": {"text": "unknown", "given": 0.25},
+        "t": "It is a dog.",
+    }
     return write_run(tmp_path / "r", bench, replies)
 
 
@@ -109,8 +101,7 @@ def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) 
 
 def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, eyetest: Eyetest) -> None:
     bench = make_bench(tmp_path / "c", CAPTIONS)
-    said = [(item.id, answered(n, text)) for n, (item, text) in enumerate(zip(CAPTIONS, SAID, strict=True))]
-    write_run(tmp_path / "r", bench, said)
+    write_run(tmp_path / "r", bench, dict(zip((item.id for item in CAPTIONS), SAID, strict=True)))
     (group,) = json.loads(eyetest("score", tmp_path / "r", "--metric", "bleu-1", "--output", "json").fine())["groups"]
     assert 0 < group["overall"] != pytest.approx(group["mean"])
     header, row, _ = eyetest("score", tmp_path / "r", "--metric", "bleu-1").fine().strip().splitlines()
@@ -191,8 +182,7 @@ def test_one_line_and_exit_code_2(
     tmp_path: Path, run: Path, bench: Benchmark, eyetest: Eyetest, arguments: tuple[str, ...], message: str
 ) -> None:
     make_bench(tmp_path / "other", [animals("q0", 2)])
-    write_run(tmp_path / "bare", None, [("q0", answered(1, "A"))])
-    write_run(tmp_path / "few", bench, [("q0", answered(1, "A"))])
+    write_run(tmp_path / "bare", None, {"q0": "A"})
     before = sorted(tmp_path.rglob("*"))
     assert message in eyetest(*arguments).refused()
     assert sorted(tmp_path.rglob("*")) == before
@@ -217,13 +207,12 @@ def hostile(workdir: Path) -> Path:
         writer.add(Item(id="t", question="?", references=(HOSTILE,)))
         writer.add(animals("d", 1))
     bench = Benchmark(workdir / "b")
-    plan = [(Asked(item=name, model=f"m{HOSTILE}"), request(n)) for n, name in enumerate((item.id, "t", "d"))]
-    said = [
-        answered(0, f"{HOSTILE} The answer is (B)."),
-        answered(1, HOSTILE, outcome="failed", detail=HOSTILE),
-        answered(2, "A dog \x1b[2J\x9b5m\u202e\x7f"),
-    ]
-    make_run(workdir / "r", plan, said, bench)
+    said: dict[str, Reply] = {
+        item.id: f"{HOSTILE} The answer is (B).",
+        "t": {"text": HOSTILE, "outcome": "failed", "detail": HOSTILE},
+        "d": "A dog \x1b[2J\x9b5m\u202e\x7f",
+    }
+    make_answers(workdir / "r", [(Asked(item=name, model=f"m{HOSTILE}"), said[name]) for name in said], bench)
     return workdir
 
 
@@ -254,7 +243,7 @@ def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetes
     """It is read whole; of the text, people see its ends and the words that decided it, programs all."""
     long = "So many words. " * 70_000
     text = f"{long}The answer is B.{' ' * 20}"
-    write_run(tmp_path / "r", bench, [("q0", answered(0, text)), ("q1", answered(1, long)), ("t", answered(2, long))])
+    write_run(tmp_path / "r", bench, {"q0": text, "q1": long, "t": long})
     (group, _) = json.loads(eyetest("score", "r", "--output", "json").fine())["groups"]
     assert (group["mean"], group["unparsed"]) == (0.5, 1)
     for item in ("q0", "q1", "t"):

@@ -51,7 +51,7 @@ def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nurser
     until(lambda: models.in_flight == 0, "the server to notice")
     in_flight = models.sent - models.answered
     assert not (tmp_path / "out/benchmark").exists()
-    assert nursery.run(*words(tmp_path, models)).code == 0
+    nursery.run(*words(tmp_path, models)).fine()
     twice = {key for key, count in models.answered.items() if count > 1}
     assert len(twice) <= 8, "only what was answered while the process died"
     assert models.sent.total() <= len(models.sent) + len(in_flight) + len(twice)

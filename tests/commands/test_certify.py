@@ -9,8 +9,8 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from tests.runs.conftest import Eyetest
 from tests.scoring.test_oracles import bring
+from tests.support.command import call
 
 MODELS = {f"m{seed}": f"scripted:right=0.{7 + seed % 3},blind=0.3,seed={seed}" for seed in range(6)}
 LINES = [
@@ -68,8 +68,8 @@ def test_an_altered_page_is_noticed(place: Path, old: str, new: str, noticed: se
     assert noticed <= set(differing(found))
 
 
-def test_other_answers_and_another_benchmark_are_noticed(place: Path, eyetest: Eyetest) -> None:
-    told = eyetest("certify", place / "world/benchmark", place / "other", "--check", place / "page.html")
+def test_other_answers_and_another_benchmark_are_noticed(place: Path) -> None:
+    told = call("certify", place / "world/benchmark", place / "other", "--check", place / "page.html")
     assert told.code == 1
     found = et.certify(place / "world/benchmark", place / "other", check=place / "page.html")
     assert {"input 1", "input 2"} <= set(differing(found))
@@ -84,8 +84,8 @@ def test_other_answers_and_another_benchmark_are_noticed(place: Path, eyetest: E
         (("--page", "x.html"), "name a benchmark"),
     ],
 )
-def test_bad_input_gets_one_line(words: tuple[str, ...], part: str, eyetest: Eyetest, workdir: Path) -> None:
-    assert part in eyetest("certify", *words).refused()
+def test_bad_input_gets_one_line(words: tuple[str, ...], part: str, workdir: Path) -> None:
+    assert part in call("certify", *words).refused()
 
 
 @pytest.mark.journey

@@ -13,8 +13,8 @@ from tests.endpoint import FAULTS, Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import answers, make_bench, stored
 from tests.running.processes import Nursery
 
-"""A busy machine answers within these seconds; calls that hang take as long for each attempt."""
 QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 3, "timeout": 60}
+"""A busy machine answers within these seconds; calls that hang take as long for each attempt."""
 
 
 def ask(endpoint: Endpoint, *more: object, to: str = "r", **entry: object) -> tuple[object, ...]:

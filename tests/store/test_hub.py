@@ -47,17 +47,11 @@ def ask(hub: StandIn, nursery: Nursery, tmp_path: Path) -> Hub:
     return lambda *words, **env: nursery.run(*words, env=known | env)
 
 
-def _parquet(**columns: list[object]) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file)
-    return file.getvalue()
-
-
 def _shard(*ids: str) -> bytes:
-    images = [{"bytes": png("red"), "path": None}] * len(ids)
-    questions: list[object] = [f"What is {name}?" for name in ids]
-    options: list[object] = [["yes", "no"]] * len(ids)
-    return _parquet(id=[*ids], question=questions, options=options, answer=["A"] * len(ids), image=[*images])
+    row = {"options": ["yes", "no"], "answer": "A", "image": {"bytes": png("red"), "path": None}}
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([{"id": name, "question": f"What is {name}?"} | row for name in ids]), file)
+    return file.getvalue()
 
 
 def test_a_benchmark_is_pushed_and_read(hub: StandIn, ask: Hub, tmp_path: Path) -> None:

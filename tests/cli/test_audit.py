@@ -12,11 +12,12 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Verdict, columns
 from tests.conftest import ROOT
-from tests.support.command import run
+from tests.support.command import call
 from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
+Planted = tuple[Path, dict[str, list[str]]]
 QUICK = [word for name in ("malformed", "positions", "duplicate-items", "named-answer") for word in ("--probe", name)]
 
 
@@ -43,7 +44,7 @@ def gold_to_c(item: Item) -> Item:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[str]]]:
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     """A drawn benchmark, ``corrupted``, its copy with errors of published ones, and the items of each error."""
     folder = tmp_path_factory.mktemp("audit")
     clean = draw_benchmark(folder / "drawn", items=200)
@@ -67,26 +68,24 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, l
     return folder, kinds | {"copy": [f"copy-{name}" for name in kinds["copy"]]}
 
 
-def test_the_card_names_what_was_planted(planted: tuple[Path, dict[str, list[str]]]) -> None:
-    folder, _ = planted
-    done = run("audit", "corrupted", *QUICK, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    text = " ".join(done.stdout.split())
+def test_the_card_names_what_was_planted(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(planted[0])
+    text = " ".join(call("audit", "corrupted", *QUICK).fine().split())
     assert "4 items have two equal options" in text
     assert '4 items have an option that says "nan"' in text
     assert "3 repeats of another item" in text
     assert re.search(r"The gold is C in [\d.]+ % of the", text)
     assert "Look first: eyetest show corrupted" in text
-    assert run("audit", "corrupted", *QUICK, "--strict", cwd=folder).returncode == 1
-    assert run("audit", "drawn", "--probe", "malformed", "--strict", cwd=folder).returncode == 0
+    assert call("audit", "corrupted", *QUICK, "--strict").code == 1
+    call("audit", "drawn", "--probe", "malformed", "--strict").fine()
 
 
-def test_json_verdicts_and_repair(planted: tuple[Path, dict[str, list[str]]]) -> None:
+def test_json_verdicts_and_repair(planted: Planted) -> None:
     folder, kinds = planted
-    outputs = ("--output", "json", "--verdicts-to", "v.parquet", "--fix", "repaired")
-    done = run("audit", "corrupted", *QUICK, *outputs, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    found = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
+    outputs = ("--output", "json", "--verdicts-to", folder / "v.parquet", "--fix", folder / "repaired")
+    done = call("audit", folder / "corrupted", *QUICK, *outputs)
+    assert done.code == 0, done.err
+    found = {finding["kind"] for finding in json.loads(done.out)["findings"]}
     assert {"equal-options", "lost-option", "duplicate-items", "more-images-named"} <= found
     verdicts = pq.read_table(folder / "v.parquet").to_pylist()
     assert tuple(verdicts[0]) == columns(Verdict)
@@ -95,32 +94,28 @@ def test_json_verdicts_and_repair(planted: tuple[Path, dict[str, list[str]]]) ->
     assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(kinds["copy"])
     repairs = list(csv.DictReader((folder / "repaired-repairs.csv").read_text().splitlines()))
     assert {r["item"] for r in repairs if r["change"] == "removed"} == set(kinds["copy"])
-    again = json.loads(run("audit", "repaired", *QUICK, "--output", "json", cwd=folder).stdout)
+    again = json.loads(call("audit", folder / "repaired", *QUICK, "--output", "json").out)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
     assert left <= {"answer-in-question"}
 
 
-def test_a_probe_of_ones_own(planted: tuple[Path, dict[str, list[str]]]) -> None:
-    folder, _ = planted
+def test_a_probe_of_ones_own(planted: Planted) -> None:
     docs = (ROOT / "CONTRIBUTING.md").read_text()
     example = re.search(r"```python\n(import eyetest as et\nfrom eyetest.records import Finding.*?)```", docs, re.S)
     assert example
     code = example[1].replace('"😀" in item.question', '"clock" in item.question')
     space: dict[str, Any] = {}
-    exec(code.replace("mybench.tsv", str(folder / "drawn")), space)
+    exec(code.replace("mybench.tsv", str(planted[0] / "drawn")), space)
     assert "25 questions smile" in repr(space["found"])
 
 
-def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
-    draw_benchmark(tmp_path / "b", items=8)
-    (tmp_path / "precious.html").write_text("precious")
+def test_no_output_replaces_a_file_that_stands_there(workdir: Path) -> None:
+    draw_benchmark(workdir / "b", items=8)
+    (workdir / "precious.html").write_text("precious")
     for option in ("--page", "--verdicts-to"):
-        done = run("audit", "b", "--probe", "malformed", option, "precious.html", cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "already there" in done.stderr
-    done = run("audit", "b", "--probe", "malformed", "--fix", "b", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert (tmp_path / "precious.html").read_text() == "precious"
+        assert "already there" in call("audit", "b", "--probe", "malformed", option, "precious.html").refused()
+    call("audit", "b", "--probe", "malformed", "--fix", "b").refused()
+    assert (workdir / "precious.html").read_text() == "precious"
 
 
 @pytest.mark.parametrize(
@@ -132,32 +127,29 @@ def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
 )
 def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None:
     draw_benchmark(tmp_path / "b", items=8)
-    done = run("audit", "b", *arguments, cwd=tmp_path)
-    assert done.returncode == 2, done.stdout
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert message in call("audit", tmp_path / "b", *arguments).refused()
 
 
 @pytest.mark.parametrize("named", [{"image_source": "COCO_{}"}, {"image": "COCO_{}.jpg"}, {"img": None}, {}])
 def test_without_images_nothing_is_called_a_repeat_and_nothing_is_removed(
-    tmp_path: Path, named: dict[str, str | None]
+    workdir: Path, named: dict[str, str | None]
 ) -> None:
-    with (tmp_path / "b.jsonl").open("w") as file:
+    with (workdir / "b.jsonl").open("w") as file:
         for n in range(120):
             images = {column: name and name.format(n) for column, name in named.items()}
             answer = ("yes", "no")[n % 2]
             row = {"id": n, "question": f"Is there a {n % 3} in it?", "options": ["yes", "no"], "answer": answer}
             file.write(json.dumps(row | images) + "\n")
-    done = run("audit", "b.jsonl", *QUICK, "--fix", "repaired", "--page", "page.html", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    first, said, *_ = done.stdout.splitlines()
+    done = call("audit", "b.jsonl", *QUICK, "--fix", "repaired", "--page", "page.html")
+    assert done.code == 0, done.err
+    first, said, *_ = done.out.splitlines()
     assert first.startswith("b · 120 items")
     assert said.startswith("No image is here, and 120 of" if any(named.values()) else "No item has an image")
-    assert "Not tested" in done.stdout
-    assert "Not run, so not tested: " in done.stdout
-    assert "repeat of" not in done.stdout
-    assert len(Benchmark(tmp_path / "repaired")) == 120
-    page = (tmp_path / "page.html").read_text()
+    assert "Not tested" in done.out
+    assert "Not run, so not tested: " in done.out
+    assert "repeat of" not in done.out
+    assert len(Benchmark(workdir / "repaired")) == 120
+    page = (workdir / "page.html").read_text()
     assert "<h2>Not tested</h2>" in page
     assert "nothing that needs images was tested" in page
-    assert run("show", "b.jsonl", "7", cwd=tmp_path).returncode == 0
+    call("show", "b.jsonl", "7").fine()

@@ -9,7 +9,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
 from tests.endpoint import Attempt, Endpoint, Reply, failure
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -42,9 +42,9 @@ def descriptions(folder: Path) -> dict[str, str]:
     return {item.id: item.description for item in Benchmark(folder / "d/benchmark")}
 
 
-def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
+def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint) -> None:
     """And the describer never sees the question."""
-    said = eyetest(*command(describer)).fine()
+    said = call(*command(describer)).fine()
     found = descriptions(here)
     assert found["one"].startswith("1 images: ")
     assert found["one"] == found["same"], "the same images are described once"
@@ -67,26 +67,26 @@ def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint, eye
     assert "There are 2 images" in next(a.question for a in describer.attempts if len(a.images) == 2)
 
 
-def test_what_was_described_by_others_is_kept_unless_told(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    eyetest(*command(describer)).fine()
-    reported = eyetest("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
+def test_what_was_described_by_others_is_kept_unless_told(here: Path, describer: Endpoint) -> None:
+    call(*command(describer)).fine()
+    reported = call("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
     assert "every item with an image has a description already; --overwrite describes them again" in reported
-    eyetest(*command(describer, "--overwrite")).fine()
+    call(*command(describer, "--overwrite")).fine()
     assert descriptions(here)["known"].startswith("1 images: ")
     assert len(describer.attempts) == 3
 
 
-def test_a_failed_call_leaves_an_item_without(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
+def test_a_failed_call_leaves_an_item_without(here: Path, describer: Endpoint) -> None:
     def only_single(attempt: Attempt) -> Reply | None:
         return failure(400, "too many images") if len(attempt.images) > 1 else None
 
     describer.rule = only_single
-    said = eyetest(*command(describer)).fine()
+    said = call(*command(describer)).fine()
     assert "1 item without a description: the call failed or was refused" in said
     assert descriptions(here)["two"] == ""
     describer.rule = lambda attempt: None
-    eyetest(*command(describer)).fine()
+    call(*command(describer)).fine()
     assert descriptions(here)["two"] == "", "not by itself"
-    eyetest(*command(describer, "--retry-failed")).fine()
+    call(*command(describer, "--retry-failed")).fine()
     assert descriptions(here)["two"].startswith("2 images")
     assert len(describer.attempts) == 3

@@ -19,7 +19,6 @@ from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
 from tests.recipes.benches import MAJORITY, write_yaml
-from tests.runs.conftest import Eyetest
 from tests.support.command import call
 
 pytestmark = pytest.mark.journey
@@ -120,14 +119,14 @@ def test_every_command_writes_ascii(here: Path) -> None:
             assert done.out.isascii()
 
 
-def test_names_are_neither_markup_nor_emoji(here: Path, eyetest: Eyetest) -> None:
-    eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
+def test_names_are_neither_markup_nor_emoji(here: Path) -> None:
+    call("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
     name = next(iter(MODELS))
     for words in (("score", "run"), ("show", "run"), ("compare", "run"), ("measure", "accuracy", "run")):
-        reported = eyetest(*words).fine()
+        reported = call(*words).fine()
         assert name in reported, words
         assert "😄" not in reported, words
-    assert ":smile:" in eyetest("show", "бенч é").fine()
+    assert ":smile:" in call("show", "бенч é").fine()
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(here: Path) -> None:
@@ -165,11 +164,11 @@ WRITING: list[tuple[object, ...]] = [
 
 @pytest.mark.parametrize("words", WRITING, ids=lambda words: " ".join(map(str, words[:1])))
 def test_a_file_that_cannot_grow_is_named(
-    here: Path, eyetest: Eyetest, words: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+    here: Path, words: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
-    eyetest("export", "бенч é", "--format", "jsonl", "--to", "x").fine()
-    eyetest("export", "run", "--to", "a.jsonl").fine()
+    call("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
+    call("export", "бенч é", "--format", "jsonl", "--to", "x").fine()
+    call("export", "run", "--to", "a.jsonl").fine()
     before = {path: path.read_bytes() for path in (here / "run").rglob("*") if path.is_file()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -221,15 +220,15 @@ def test_suggested_words_are_what_a_shell_makes_of_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("item", ["-x", "a b; touch y", "$(touch y)", "--help"])
-def test_the_command_that_an_audit_suggests_runs(here: Path, eyetest: Eyetest, item: str) -> None:
+def test_the_command_that_an_audit_suggests_runs(here: Path, item: str) -> None:
     with BenchmarkWriter(here / "odd b; x", Manifest(name="b")) as writer:
         red = writer.images.put(png("red"))
         for name in (item, f"{item} again"):
             twins = (Choice("cat", True), Choice("cat"))
             writer.add(Item(id=name, question="Which?", images=(red,), choices=twins))
-    reported = eyetest("audit", "odd b; x").fine()
+    reported = call("audit", "odd b; x").fine()
     (line,) = (line for line in reported.splitlines() if line.startswith("Look first:"))
     words = shlex.split(line.removeprefix("Look first:"))
     assert words[:2] == ["eyetest", "show"]
     assert words[-1].removesuffix(" again") == item
-    assert "Which?" in eyetest(*words[1:]).fine()
+    assert "Which?" in call(*words[1:]).fine()

@@ -9,7 +9,7 @@ import yaml
 
 from tests.endpoint import Endpoint
 from tests.running.benches import make_bench, stored
-from tests.running.processes import Nursery, until
+from tests.running.processes import Nursery, killed_while_asking
 from tests.support.command import call, call_narrowly
 
 pytestmark = pytest.mark.journey
@@ -42,28 +42,10 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         yaml.safe_dump({name: f"openai:{name}@{endpoint.url}" for name in ("new", "old")})
     )
     command = ("run", "b", "--models", "m.yaml", "--until", "new>old", "--to", "r", "--concurrency", 2)
-    process = nursery.start(*command)
-    until(lambda: endpoint.sent.total() >= 30)
-    process.kill()
-    done = nursery.run(*command)
-    assert done.code == 0, done.stderr
+    killed_while_asking(nursery, endpoint, command, 30)
+    done = nursery.run(*command).fine()
     again = sum(count > 1 for count in endpoint.sent.values())
     assert again <= 2 * 2, "only what was in flight when it was killed"
     sent = endpoint.sent.total()
     assert nursery.run(*command).stdout.splitlines()[:-1] == done.stdout.splitlines()[:-1]
     assert endpoint.sent.total() == sent
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--models", "m.yaml", "--until", "new>x", "--to", "r"), 'no model "x"'),
-        ((*LEADERS[:2], "--until", "new>old", "--to", "r"), "old"),
-        ((*LEADERS, "--until", "new>old", "--to", "r", "--condition", "image,no-image"), "in one way, once"),
-    ],
-)
-def test_bad_words_are_one_line(workdir: Path, more: tuple[str, ...], message: str) -> None:
-    make_bench(workdir / "b", 8)
-    (workdir / "m.yaml").write_text(yaml.safe_dump(dict(word.split("=", 1) for word in LEADERS[1::2])))
-    assert message in call("run", "b", *more).refused()
-    assert not (workdir / "r").exists()

@@ -9,9 +9,8 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.records import RunBenchmark
-from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
-from tests.runs.conftest import Eyetest
+from tests.scoring.test_oracles import bring
+from tests.support.command import call
 
 MODELS = {f"m{seed}": f"scripted:right=0.{7 + seed % 3},blind=0.3,seed={seed}" for seed in range(6)}
 LINES = [
@@ -69,8 +68,8 @@ def test_an_altered_page_is_noticed(place: Path, old: str, new: str, noticed: se
     assert noticed <= set(differing(found))
 
 
-def test_other_answers_and_another_benchmark_are_noticed(place: Path, eyetest: Eyetest) -> None:
-    told = eyetest("certify", place / "world/benchmark", place / "other", "--check", place / "page.html")
+def test_other_answers_and_another_benchmark_are_noticed(place: Path) -> None:
+    told = call("certify", place / "world/benchmark", place / "other", "--check", place / "page.html")
     assert told.code == 1
     found = et.certify(place / "world/benchmark", place / "other", check=place / "page.html")
     assert {"input 1", "input 2"} <= set(differing(found))
@@ -85,8 +84,8 @@ def test_other_answers_and_another_benchmark_are_noticed(place: Path, eyetest: E
         (("--page", "x.html"), "name a benchmark"),
     ],
 )
-def test_bad_input_gets_one_line(words: tuple[str, ...], part: str, eyetest: Eyetest, workdir: Path) -> None:
-    assert part in eyetest("certify", *words).refused()
+def test_bad_input_gets_one_line(words: tuple[str, ...], part: str, workdir: Path) -> None:
+    assert part in call("certify", *words).refused()
 
 
 @pytest.mark.journey
@@ -95,15 +94,12 @@ def test_a_real_benchmark_with_recorded_answers(
 ) -> None:
     """MathVista's published answers: the page is recomputed, and one answer less is noticed."""
     source = real_benchmark("mathvista")
-    about = RunBenchmark(
-        name="mathvista", path=str(source.path), fingerprint=source.manifest.fingerprint, items=len(source)
-    )
     answers = pl.read_parquet(shared / "data/mathvista/predictions.parquet").filter(condition="text")
     for name, table in (("run", answers), ("less", answers.head(len(answers) - 1))):
         table.write_parquet(tmp_path / f"{name}.parquet")
-        fields = ("item=item_id,given=correct_if_given", "model=model+setting"), (), ("modality=no-image,sample=0",)
-        read = AnswerFile(path=tmp_path / f"{name}.parquet", fields=parse_field_map(*fields, ()))
-        import_answers(read, tmp_path / name, benchmark=about)
+        maps = ("item=item_id,given=correct_if_given", "model=model+setting")
+        said = {"constants": ("modality=no-image,sample=0",)}
+        bring(tmp_path / f"{name}.parquet", tmp_path / name, source, maps, **said)
     made = et.certify(source, tmp_path / "run", page=tmp_path / "page.html")
     lines = {line.name: line for line in made.about.lines}
     assert lines["answerable without the image"].is_tested

@@ -8,42 +8,42 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.runs.conftest import Eyetest
 from tests.runs.written import separated
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
 SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
 
 
-def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words: object) -> None:
+def bring_in(name: str, columns: dict[str, list[Any]], *words: object) -> None:
     """A run from a matrix of verdicts."""
     rows = zip(*columns.values(), strict=True)
     separated(Path(f"{name}.csv"), ["item", *columns], *([f"q{n:03}", *row] for n, row in enumerate(rows)))
-    eyetest("import", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
+    call("import", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
 
 
 @pytest.fixture
-def run(workdir: Path, eyetest: Eyetest) -> str:
+def run(workdir: Path) -> str:
     drawn = np.random.default_rng(1).random((100, len(SKILLS)))
     scores = {m: [int(x < skill) for x in drawn[:, i]] for i, (m, skill) in enumerate(SKILLS.items())}
-    bring_in(eyetest, "r", scores)
+    bring_in("r", scores)
     return "r"
 
 
-def found(eyetest: Eyetest, *words: object) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(eyetest("compare", *words, "--output", "json").fine())
+def found(*words: object) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(call("compare", *words, "--output", "json").fine())
     return answer
 
 
-def test_many_models_are_ranked_and_few_get_a_sentence_for_each_pair(run: str, eyetest: Eyetest) -> None:
-    ranking, more = eyetest("compare", run).out.strip().split("\n\n")
+def test_many_models_are_ranked_and_few_get_a_sentence_for_each_pair(run: str) -> None:
+    ranking, more = call("compare", run).out.strip().split("\n\n")
     assert ranking.splitlines()[0].split() == ["shared", "rank", "model", "score", "unread", "rank", "n", "missing"]
     assert [line.split()[0] for line in ranking.splitlines()[1:]] == ["1", "2", "2", "4"]
     assert ranking.splitlines()[1].split()[1:] == ["alpha", "0.950", "0.000", "1", "[1,", "1]", "100", "0"]
     assert more == "6 pairs: --model A,B compares two, --output json holds all"
-    assert len(found(eyetest, run)["pairs"]) == 6
-    _, pairs, verdicts = eyetest("compare", run, "--model", "alpha,beta,gamma").out.strip().split("\n\n")
+    assert len(found(run)["pairs"]) == 6
+    _, pairs, verdicts = call("compare", run, "--model", "alpha,beta,gamma").out.strip().split("\n\n")
     assert len(pairs.splitlines()) == 1 + 3
     first, second, third = verdicts.splitlines()
     assert first.startswith("alpha leads ")
@@ -54,20 +54,20 @@ def test_many_models_are_ranked_and_few_get_a_sentence_for_each_pair(run: str, e
 
 
 @pytest.mark.parametrize("words", [("r", "--model", "beta,alpha"), ("--model", "beta", "r", "-m", "alpha")])
-def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tuple[str, ...]) -> None:
-    (pair,) = found(eyetest, *words)["pairs"]
+def test_two_models_are_named_in_any_way(run: str, words: tuple[str, ...]) -> None:
+    (pair,) = found(*words)["pairs"]
     assert (pair["a"], pair["b"], pair["p"]) == ("alpha", "beta", pair["p_adjusted"])
     assert pair["difference"] > 0
     assert pair["verdict"].startswith("alpha leads beta by")
-    reported = eyetest("compare", *words)
+    reported = call("compare", *words)
     assert "shared rank" not in reported.out
     assert reported.out.splitlines()[0].split() == [
         *("a", "b", "difference", "p", "only", "a", "only", "b", "detectable", "n", "clusters")
     ]
 
 
-def test_items_that_flip_are_listed(run: str, eyetest: Eyetest) -> None:
-    answer = found(eyetest, run, "--model", "alpha,delta")
+def test_items_that_flip_are_listed(run: str) -> None:
+    answer = found(run, "--model", "alpha,delta")
     (pair,) = answer["pairs"]
     assert answer["settings"] == {"level": 0.95}
     assert len(answer["flips"]) == pair["only_a"] + pair["only_b"]
@@ -85,24 +85,24 @@ def test_items_that_flip_are_listed(run: str, eyetest: Eyetest) -> None:
         (("r", "--where", "modalty=image"), 'did you mean "modality"?'),
     ],
 )
-def test_bad_input_gets_one_line(run: str, eyetest: Eyetest, words: tuple[str, ...], part: str) -> None:
-    assert part in eyetest("compare", *words).refused()
+def test_bad_input_gets_one_line(run: str, words: tuple[str, ...], part: str) -> None:
+    assert part in call("compare", *words).refused()
 
 
-def test_escape_sequences_do_not_reach_the_terminal(run: str, eyetest: Eyetest) -> None:
-    bring_in(eyetest, "odd", {"a\x1b[31m": [1, 1], "b": [0, 1]})
-    assert "\x1b" not in eyetest("compare", "odd").fine()
+def test_escape_sequences_do_not_reach_the_terminal(run: str) -> None:
+    bring_in("odd", {"a\x1b[31m": [1, 1], "b": [0, 1]})
+    assert "\x1b" not in call("compare", "odd").fine()
 
 
-def test_real_answers(shared: Path, workdir: Path, eyetest: Eyetest) -> None:
+def test_real_answers(shared: Path, workdir: Path) -> None:
     """MMMU-Pro's own answers with ten options: the counts and p-values are those of statsmodels on its matrix."""
     theirs = pytest.importorskip("statsmodels.stats.contingency_tables")
     matrix = shared / "data/mmmu_pro/matrix.csv"
     header = r"(?P<condition>[^|]+)\|(?P<model>[^|]+)\|(?P<variant>[^|]+)\|(?P<ask>.+)"
     kept = "modality=variant:standard10>image,vision10>screenshot,standard4>"
     words = ("--to", "run", "--matrix", "item", "--header", header, "--map-values", kept)
-    eyetest("import", matrix, *words).fine()
-    answer = found(eyetest, "run", "--where", "ask=direct")
+    call("import", matrix, *words).fine()
+    answer = found("run", "--where", "ask=direct")
     assert [row["tie"] for row in answer["ranking"]] == [1, 1, 3, 3, 3, 5, 6, 7]
     assert any("compared under modality image" in line for line in answer["notes"])
     columns = pl.read_csv(matrix)

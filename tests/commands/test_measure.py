@@ -9,26 +9,22 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.records import Asked, ImageRef, Item, Response
+from eyetest.records import Asked, ImageRef, Item
 from eyetest.results.gather import items_table
-from tests.runs.conftest import Eyetest
-from tests.scoring.test_table import animals, make_bench, make_run, request
-from tests.support.command import measured
+from tests.scoring.test_table import animals, make_answers, make_bench
+from tests.support.command import call, measured
 
 REPLIES = {("eye", "image"): "BBBA", ("eye", "no-image"): "BAAA", ("text", "no-image"): "ABAA"}
 """The gold is B throughout."""
 
 
-def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:
-    plan: list[tuple[Asked, str]] = []
-    said: list[Response] = []
-    for (model, modality), letters in replies.items():
-        for i, letter in enumerate(letters):
-            number = first + len(said)
-            plan.append((Asked(item=f"q{i}", model=model, modality=modality), request(number)))  # type: ignore[arg-type]
-            said.append(Response(request=request(number), outcome="answered", text=letter))
-    make_run(path, plan, said, bench)
-    return path
+def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str]) -> Path:
+    said = [
+        (Asked(item=f"q{i}", model=model, modality=modality), letter)  # type: ignore[arg-type]
+        for (model, modality), letters in replies.items()
+        for i, letter in enumerate(letters)
+    ]
+    return make_answers(path, said, bench).path
 
 
 @pytest.fixture
@@ -42,36 +38,34 @@ def run(bench: Benchmark, tmp_path: Path) -> Path:
     return write(tmp_path / "r", bench, REPLIES)
 
 
-def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path, eyetest: Eyetest) -> None:
+def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path) -> None:
     found = measured("accuracy", "r", "--where", "modality=image")
     assert [(row["model"], row["accuracy"], row["n"]) for row in found] == [("eye", 0.75, 4)]
     assert (run / "scores/eyetest.parquet").exists()
 
 
-def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(
-    bench: Benchmark, tmp_path: Path, eyetest: Eyetest
-) -> None:
+def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(bench: Benchmark, tmp_path: Path) -> None:
     write(tmp_path / "seeing", bench, {("eye", "image"): "BBBA"})
     write(tmp_path / "no-image", bench, {("eye", "no-image"): "BAAA"})
     assert measured("gain", "seeing", "no-image")[0]["gain"] == 0.5
     assert measured("gain", "seeing", "no-image", "seeing") == measured("gain", "seeing", "no-image")
     write(tmp_path / "again", bench, {("eye", "image"): "BBAA"})
-    line = eyetest("measure", "gain", "seeing", "no-image", "again").refused()
+    line = call("measure", "gain", "seeing", "no-image", "again").refused()
     assert "two runs hold different answers to the same question: eye on item 'q2' of b, modality image" in line
 
 
-def test_bases_come_from_models_yaml(run: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_bases_come_from_models_yaml(run: Path, tmp_path: Path) -> None:
     (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
     row = measured("gain", "r", "--models", "models.yaml")[0]
     assert (row["gain"], row["leakage"], row["unclipped"], row["base_by"]) == (0.5, 0.0, 0.0, "no-image direct")
-    reported = eyetest("measure", "gain", "r")
+    reported = call("measure", "gain", "r")
     assert "Leakage: not measured (no base language model named)" in reported.err
 
 
-def test_four_shapes_of_one_table(run: Path, eyetest: Eyetest) -> None:
+def test_four_shapes_of_one_table(run: Path) -> None:
     words = ("measure", "accuracy", "r", "--by", "core")
     terminal, as_csv, latex = (
-        eyetest(*words, *more).fine() for more in ((), ("--output", "csv"), ("--output", "latex"))
+        call(*words, *more).fine() for more in ((), ("--output", "csv"), ("--output", "latex"))
     )
     assert terminal.split()[:8] == ["model", "modality", "core", "accuracy", "unread", "n", "clusters", "missing"]
     assert "0.500 [0.095, 0.905]" in terminal
@@ -82,13 +76,13 @@ def test_four_shapes_of_one_table(run: Path, eyetest: Eyetest) -> None:
     assert latex.count("\\\\\n") == 7
 
 
-def test_verdicts_need_no_benchmark(workdir: Path, eyetest: Eyetest) -> None:
+def test_verdicts_need_no_benchmark(workdir: Path) -> None:
     (workdir / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
-    eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
+    call("import", "m.csv", "--to", "r", "--matrix", "item").fine()
     assert [row["accuracy"] for row in measured("accuracy", "r")] == [1.0, 0.5]
-    assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
-    assert "--bench" in eyetest("measure", "guessing", "r").refused()
-    assert "nothing is known of the items" in eyetest("measure", "accuracy", "r", "--cluster", "image").refused()
+    assert "have no tags" in call("measure", "accuracy", "r", "--by", "core").refused()
+    assert "--bench" in call("measure", "guessing", "r").refused()
+    assert "nothing is known of the items" in call("measure", "accuracy", "r", "--cluster", "image").refused()
     assert [row["n"] for row in measured("accuracy", "r", "--where", "score=1")] == [2, 1]
 
 
@@ -108,10 +102,10 @@ def test_verdicts_need_no_benchmark(workdir: Path, eyetest: Eyetest) -> None:
         (("correlation", "r", "--with", "elo.csv"), "elo.csv is no CSV of model,score"),
     ],
 )
-def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, words: Any, part: str) -> None:
+def test_bad_input_gets_one_line(run: Path, tmp_path: Path, words: Any, part: str) -> None:
     (tmp_path / "elo.csv").write_text("model,elo\neye,1000\ntext,many\n")
     (tmp_path / "noise.csv").write_bytes(b"model,elo\n\x88,1\n")
-    assert part in eyetest("measure", *words).refused()
+    assert part in call("measure", *words).refused()
 
 
 def test_items_that_share_a_image_or_a_group_are_one_cluster() -> None:
@@ -137,34 +131,34 @@ def test_items_that_share_a_image_or_a_group_are_one_cluster() -> None:
     assert items_table("b", bench).get_column("group").to_list() == [None, None, None, "4", "4"]
 
 
-def test_a_run_counts_as_it_was_last_scored(workdir: Path, eyetest: Eyetest) -> None:
+def test_a_run_counts_as_it_was_last_scored(workdir: Path) -> None:
     items = [animals("q0", 1), Item(id="q1", question="Which?", references=("a red fox",))]
     write(workdir / "r", make_bench(workdir / "b", items), {("eye", "image"): "BA"})
     scores = workdir / "r/scores/eyetest.parquet"
     assert measured("accuracy", "r")[0]["n"] == 2
     before = scores.read_bytes()
-    eyetest("score", "r", "--metric", "cider").fine()
-    reported = eyetest("measure", "accuracy", "r")
+    call("score", "r", "--metric", "cider").fine()
+    reported = call("measure", "accuracy", "r")
     assert "different scales are together here (accuracy, cider)" in reported.err
     assert "--where metric=…" in reported.err
     assert scores.read_bytes() == before
-    eyetest("score", "r").fine()
-    assert "different scales" not in eyetest("measure", "accuracy", "r").err
+    call("score", "r").fine()
+    assert "different scales" not in call("measure", "accuracy", "r").err
     key = make_bench(workdir / "key", [animals("q0", 0), items[1]])
     et.score("r", bench=key)
     assert measured("accuracy", "r")[0]["accuracy"] == 0
     key.path.rename(workdir / "moved")
-    assert "is scored by the answer key of" in eyetest("measure", "accuracy", "r").refused()
+    assert "is scored by the answer key of" in call("measure", "accuracy", "r").refused()
     write(workdir / "s", Benchmark(workdir / "b"), {("other", "image"): "BA"})
     et.score("s", rules="mmmu")
     et.score("r")
-    reported = eyetest("measure", "accuracy", "r", "s")
+    reported = call("measure", "accuracy", "r", "s")
     assert "the runs are scored in different ways: r by eyetest, s by mmmu" in reported.err
     (workdir / "r/scores/chosen.json").write_text("{")
-    assert "chosen.json is damaged" in eyetest("measure", "accuracy", "r").refused()
+    assert "chosen.json is damaged" in call("measure", "accuracy", "r").refused()
 
 
-def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path) -> None:
     write(tmp_path / "people", bench, {("human", "image"): "BB"})
     whole, part = (measured("guessing", "people", *more)[0] for more in ((), ("--where", "core=p")))
     assert (whole["guessed"], whole["n"], part["n"], part.get("guessed")) == (2, 2, 2, None)

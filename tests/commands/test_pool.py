@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 RECIPE = """
@@ -17,20 +17,20 @@ stages:
 MODELS = ("--model", "m=scripted:right=0.9,blind=0.5", "--model", "n=scripted:right=0.8,blind=0.5,seed=2")
 
 
-def test_from_two_benchmarks_to_a_refinement(shared: Path, workdir: Path, eyetest: Eyetest) -> None:
+def test_from_two_benchmarks_to_a_refinement(shared: Path, workdir: Path) -> None:
     for name in ("chartqa", "mathvista"):
         source, fact = shared / "data" / name / "items.jsonl", ("--fact", f"name={name}", "--fact", "licence=MIT")
-        eyetest("import", source, "--to", name, *fact).fine()
-        eyetest("run", name, *MODELS, "--condition", "no-image", "--to", f"run-{name}").fine()
-    pooled = eyetest("pool", "chartqa", "mathvista", "--drop-repeats", "--to", "pool").fine()
+        call("import", source, "--to", name, *fact).fine()
+        call("run", name, *MODELS, "--condition", "no-image", "--to", f"run-{name}").fine()
+    pooled = call("pool", "chartqa", "mathvista", "--drop-repeats", "--to", "pool").fine()
     assert "1,827 items of 2 benchmarks" in pooled
     assert "16 items repeat items of an earlier source (15 same, 1 other answer key)" in pooled
-    asked = eyetest("run", "pool", *MODELS, "-n", 30, "--to", "run").fine()
+    asked = call("run", "pool", *MODELS, "-n", 30, "--to", "run").fine()
     assert "60 of 60 calls" in asked
     Path("r.yaml").write_text(RECIPE)
     answers = ("--answers", "run-chartqa", "--answers", "run-mathvista")
     maps = ("--map-tags", "chartqa:kind=subset,mathvista:kind=task")
-    done = eyetest("refine", "chartqa", "mathvista", "-r", "r.yaml", *answers, *maps, "--to", "better").fine()
+    done = call("refine", "chartqa", "mathvista", "-r", "r.yaml", *answers, *maps, "--to", "better").fine()
     assert "40 items" in done
     better = Benchmark(workdir / "better/benchmark")
     assert (
@@ -39,13 +39,13 @@ def test_from_two_benchmarks_to_a_refinement(shared: Path, workdir: Path, eyetes
         == {item.tags["benchmark"] for item in better}
     )
     assert "| mathvista |" in (better.path / "README.md").read_text()
-    eyetest("score", "run-chartqa", "--bench", "better").fine()
-    assert "chartqa" in eyetest("measure", "accuracy", "run-chartqa", "--by", "benchmark").fine()
+    call("score", "run-chartqa", "--bench", "better").fine()
+    assert "chartqa" in call("measure", "accuracy", "run-chartqa", "--by", "benchmark").fine()
 
 
 @pytest.mark.parametrize(
     ("words", "line"), [(("gone",), "gone does not exist"), (("a=gone",), "gone does not exist")]
 )
-def test_bad_input_gets_one_line(workdir: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
-    assert line in eyetest("pool", *words, "--to", "pool").refused()
+def test_bad_input_gets_one_line(workdir: Path, words: tuple[str, ...], line: str) -> None:
+    assert line in call("pool", *words, "--to", "pool").refused()
     assert not Path("pool").exists()

@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 import eyetest as et
-from tests.runs.conftest import Eyetest
+from tests.runs.written import jsonl
 from tests.scoring.test_table import animals, make_bench
+from tests.support.command import call
 
 REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": "(B)"}
 
 
 @pytest.fixture
-def here(workdir: Path, eyetest: Eyetest) -> Path:
+def here(workdir: Path) -> Path:
     """Four questions whose gold is dog, a run, and lmms-eval's log of the same replies with its own verdicts."""
     make_bench(workdir / "bench", [animals(name, 1) for name in REPLIES])
-    rows = [{"item": name, "model": "m", "text": text} for name, text in REPLIES.items()]
-    (workdir / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    eyetest("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
+    jsonl(workdir / "a.jsonl", *({"item": name, "model": "m", "text": text} for name, text in REPLIES.items()))
+    call("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
     read = ("B", "A", "D", "B")
     log = [
         {"doc_id": n, "resps": [[text]], "acc": float(letter == "B")}
         for n, (text, letter) in enumerate(zip(REPLIES.values(), read, strict=True))
     ]
-    (workdir / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
+    jsonl(workdir / "log.jsonl", *log)
     return workdir
 
 
@@ -37,14 +37,12 @@ def test_a_run_beside_a_log_of_positions(here: Path) -> None:
     assert "reconciliation" in reported._repr_html_()
 
 
-def test_two_rule_sets_of_one_run_and_a_table_each(here: Path, eyetest: Eyetest) -> None:
-    reported = json.loads(
-        eyetest("reconcile", "run", "run", "--rules-b", "mmmu", "--to", "gap", "--output", "json").out
-    )
+def test_two_rule_sets_of_one_run_and_a_table_each(here: Path) -> None:
+    reported = json.loads(call("reconcile", "run", "run", "--rules-b", "mmmu", "--to", "gap", "--output", "json").out)
     assert (reported["a"], reported["b"], reported["gap"]) == (0.75, 0.5, -25.0)
     assert sum(cause["points"] for cause in reported["causes"]) == reported["gap"]
     assert sorted(path.name for path in Path("gap").iterdir()) == ["causes.csv", "items.csv"]
-    assert "add --overwrite" in eyetest("reconcile", "run", "run", "--to", "gap").refused()
+    assert "add --overwrite" in call("reconcile", "run", "run", "--to", "gap").refused()
 
 
 def test_a_published_score(here: Path) -> None:
@@ -67,5 +65,5 @@ def test_a_published_score(here: Path) -> None:
         (("run", "run", "--rules-b", "given"), "none of its 4 rows has a score"),
     ],
 )
-def test_what_is_refused_in_one_line(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
-    assert message in eyetest("reconcile", *words).refused()
+def test_what_is_refused_in_one_line(here: Path, words: tuple[str, ...], message: str) -> None:
+    assert message in call("reconcile", *words).refused()

@@ -28,7 +28,6 @@ from tests.recipes.benches import (
     write_yaml,
 )
 from tests.running.benches import hashes
-from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals
 from tests.scoring.test_table import make_bench as write_bench
 from tests.support.command import call
@@ -69,7 +68,7 @@ def refined(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path / "here"
 
 
-def test_what_it_leaves_behind(refined: Path, eyetest: Eyetest) -> None:
+def test_what_it_leaves_behind(refined: Path) -> None:
     said, folder = (refined / "early.txt").read_text(), refined / "early"
     frame = verdicts(folder)
     assert tuple(frame.columns) == columns(Verdict)
@@ -89,71 +88,69 @@ def test_what_it_leaves_behind(refined: Path, eyetest: Eyetest) -> None:
     waiting = frame.filter(pl.col("verdict") == "review")
     assert waiting.get_column("reason").str.contains("missing, which could change the verdict").all()
     assert re.search(rf"{len(waiting)} items? for people \(eyetest review early\)", said)
-    reported = json.loads(eyetest(*USUAL, "--to", "early", "--output", "json").out)
+    reported = json.loads(call(*USUAL, "--to", "early", "--output", "json").out)
     assert (reported["kept"], reported["paused"]) == (len(kept(folder)), "")
     assert [step["stage"] for step in reported["funnel"]] == ["blind-hits"]
 
 
-def test_asking_everything_writes_the_same(refined: Path, eyetest: Eyetest) -> None:
+def test_asking_everything_writes_the_same(refined: Path) -> None:
     """With refusals, and calls that fail for good, which leave some verdicts to people."""
     assert outcome(refined / "early") == outcome(refined / "full")
     early, full = (len(list(read_responses(refined / name / "run"))) for name in ("early", "full"))
     assert full == 40 * 40
     assert early < 0.75 * full
     assert set(by_item(refined / "early").values()) == {"keep", "drop", "review"}
-    eyetest(*USUAL, "--to", "early", "--ask-everything").fine()
+    call(*USUAL, "--to", "early", "--ask-everything").fine()
     assert outcome(refined / "early") == outcome(refined / "full"), "asking the rest later writes the same"
     assert len(list(read_responses(refined / "early/run"))) == full
 
 
-def test_an_unreachable_model_stops_it_before_the_next_stage(
-    here: Path, endpoint: Endpoint, eyetest: Eyetest
-) -> None:
+def test_an_unreachable_model_stops_it_before_the_next_stage(here: Path, endpoint: Endpoint) -> None:
     """Otherwise every item would go to people for lack of an answer, and the next panel would be paid for nothing."""
     endpoint.rule = lambda attempt: failure(401, "wrong key")
     models = {**INSPECTORS, "i3": f"openai:m@{endpoint.url}"}
     write_yaml(here / "models.yaml", models)
-    done = eyetest(*USUAL, "--to", "d")
+    done = call(*USUAL, "--to", "d")
     assert done.code == 2
     assert "i3 was given up: 401" in done.err
     assert not (here / "d/verdicts.parquet").exists()
     endpoint.rule = lambda attempt: None
-    eyetest(*USUAL, "--to", "d").fine()
+    call(*USUAL, "--to", "d").fine()
     assert by_item(here / "d")
 
 
-def test_a_budget_is_for_all_stages_together(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+def test_a_budget_is_for_all_stages_together(here: Path, endpoint: Endpoint) -> None:
     """Two panels, of which neither alone passes the limit, and a judge."""
     endpoint.answer = lambda attempt: "NO"
     write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
     write_yaml(here / "recipe.yaml", LADDER)
-    eyetest(*USUAL, "--to", "whole", *LADDER_PANELS).fine()
+    call(*USUAL, "--to", "whole", *LADDER_PANELS).fine()
     needed = len(list(read_responses(here / "whole/run")))
     assert len(endpoint.attempts) >= 3
     for limit in (130, needed - 1):
         to = f"d{limit}"
-        done = eyetest(*USUAL, "--to", to, *LADDER_PANELS, "--budget", f"calls={limit}")
+        done = call(*USUAL, "--to", to, *LADDER_PANELS, "--budget", f"calls={limit}")
         assert done.code == 2
         assert f"the limit of {limit} calls is reached" in done.err
         assert "the same command goes on from here" in done.err
         assert not (here / to / "verdicts.parquet").exists()
         assert len(list(read_responses(here / to / "run"))) == limit
-        eyetest(*USUAL, "--to", to, *LADDER_PANELS).fine()
+        call(*USUAL, "--to", to, *LADDER_PANELS).fine()
         assert outcome(here / to) == outcome(here / "whole")
 
 
-def test_a_dry_run_touches_nothing(refined: Path, eyetest: Eyetest) -> None:
-    assert "1,600 calls" in eyetest(*USUAL, "--to", "d", "--dry-run").fine()
+def test_a_dry_run_touches_nothing(refined: Path) -> None:
+    assert "1,600 calls" in call(*USUAL, "--to", "d", "--dry-run").fine()
     assert not (refined / "d").exists()
     before = hashes(refined / "early")
-    eyetest(*USUAL, "--to", "early", "--dry-run").fine()
+    call(*USUAL, "--to", "early", "--dry-run").fine()
     assert hashes(refined / "early") == before
 
 
-def test_held_out_inspectors_answer_but_have_no_say(refined: Path, eyetest: Eyetest) -> None:
+def test_held_out_inspectors_answer_but_have_no_say(refined: Path) -> None:
     here = refined
     write_yaml(here / "models.yaml", INSPECTORS | {"out": "scripted:blind=0.9,seed=9"})
-    said = eyetest(*USUAL, "--to", "d", "--hold-out", "out").fine()
+    said = call(*USUAL, "--to", "d", "--hold-out", "out").fine()
     assert outcome(here / "d") == outcome(here / "early")
     about = json.loads((here / "d/refine.json").read_text())
     assert about["panels"]["inspectors"] == {"seats": list(INSPECTORS), "held_out": ["out"]}
@@ -166,8 +163,8 @@ def test_held_out_inspectors_answer_but_have_no_say(refined: Path, eyetest: Eyet
     assert sum(row["model"] == "out" for row in asked) == 40 * 10
 
 
-def test_recorded_answers_give_the_verdicts_of_live_ones(refined: Path, eyetest: Eyetest) -> None:
-    eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "full/run", "--to", "recorded").fine()
+def test_recorded_answers_give_the_verdicts_of_live_ones(refined: Path) -> None:
+    call("refine", "b", "--recipe", "recipe.yaml", "--answers", "full/run", "--to", "recorded").fine()
     assert by_item(refined / "recorded") == by_item(refined / "full")
     assert verdicts(refined / "recorded")["n"].to_list() != verdicts(refined / "full")["n"].to_list()
     assert kept(refined / "recorded") == kept(refined / "full")
@@ -195,11 +192,11 @@ EYES = {"e1": "scripted:right=0.6,seed=11", "e2": "scripted:right=0.5,seed=12"}
 LADDER_PANELS = ("--panel", "inspectors=i1,i2,i3,i4", "--panel", "contestants=e1,e2", "--panel", "judges=judge")
 
 
-def test_a_whole_recipe(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+def test_a_whole_recipe(here: Path, endpoint: Endpoint) -> None:
     endpoint.answer = lambda attempt: "NO" if int(attempt.key, 16) % 2 else "I think so.\nYES"
     write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
     write_yaml(here / "recipe.yaml", LADDER)
-    eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
+    call(*USUAL, "--to", "d", *LADDER_PANELS).fine()
     total = counts(here / "d")
     stages = ["blind-hits", "difficulty", "zero-pass", "select"]
     assert list(total) == stages
@@ -219,24 +216,24 @@ def test_a_whole_recipe(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> Non
     assert {row["item"] for row in plan if row["model"] == "e1"} == left, "a later panel sees only what is left"
     asked, stored = len(endpoint.attempts), len(list(read_responses(here / "d/run")))
     first = outcome(here / "d")
-    eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
+    call(*USUAL, "--to", "d", *LADDER_PANELS).fine()
     assert outcome(here / "d") == first
     assert len(endpoint.attempts) == asked, "a judge is asked once"
     assert len(list(read_responses(here / "d/run"))) == stored, "nothing is asked again"
     recorded = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "d/run", "--to", "r", *LADDER_PANELS[:4])
-    eyetest(*recorded).fine()
+    call(*recorded).fine()
     unsure = verdicts(here / "r").filter(stage="zero-pass", verdict="review")
     assert set(unsure["reason"]) == {"no model answers it, and the judge gave neither YES nor NO"}
-    assert "--panel judges: recorded answers judge nothing" in eyetest(*recorded, *LADDER_PANELS[4:]).refused()
+    assert "--panel judges: recorded answers judge nothing" in call(*recorded, *LADDER_PANELS[4:]).refused()
 
 
-def test_a_recipe_that_leaves_nothing(refined: Path, eyetest: Eyetest) -> None:
+def test_a_recipe_that_leaves_nothing(refined: Path) -> None:
     """The benchmark of an earlier recipe does not outlive its verdicts."""
     write_yaml(refined / "models.yaml", dict.fromkeys(INSPECTORS, "scripted:blind=1"))
     stages = [*MAJORITY["stages"], {"select": {"count": 2, "short": "keep-all"}}]
     write_yaml(refined / "recipe.yaml", MAJORITY | {"stages": stages})
     assert (refined / "early/benchmark").exists()
-    assert "no item is left, so no benchmark was written" in eyetest(*USUAL, "--to", "early").fine()
+    assert "no item is left, so no benchmark was written" in call(*USUAL, "--to", "early").fine()
     assert set(by_item(refined / "early").values()) == {"drop"}
     assert counts(refined / "early")["select"] == (0, 0, 0, 0, 0)
     assert not (refined / "early/benchmark").exists()
@@ -259,10 +256,10 @@ def test_a_recipe_that_leaves_nothing(refined: Path, eyetest: Eyetest) -> None:
     ],
 )
 def test_a_selection_that_cannot_be_met_is_refused_before_models_are_asked(
-    here: Path, eyetest: Eyetest, select: dict[str, Any], message: str
+    here: Path, select: dict[str, Any], message: str
 ) -> None:
     write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [*MAJORITY["stages"], {"select": select}]})
-    assert message in eyetest(*USUAL, "--to", "d").refused()
+    assert message in call(*USUAL, "--to", "d").refused()
     assert not (here / "d").exists()
 
 
@@ -283,17 +280,17 @@ def test_a_selection_that_cannot_be_met_is_refused_before_models_are_asked(
         (("--recipe", "recipe.yaml", "--answers", "r", "--dry-run"), "--dry-run"),
     ],
 )
-def test_what_it_refuses(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
+def test_what_it_refuses(here: Path, words: tuple[str, ...], message: str) -> None:
     if "r" in words:
-        eyetest("run", "b", "--model", "i1=scripted:", "--condition", "no-image", "--to", "r", "--limit", 2).fine()
-    assert message in eyetest("refine", "b", "--to", "d", *words).refused()
+        call("run", "b", "--model", "i1=scripted:", "--condition", "no-image", "--to", "r", "--limit", 2).fine()
+    assert message in call("refine", "b", "--to", "d", *words).refused()
     assert not (here / "d").exists()
 
 
-def test_fewer_models_own_prompts_and_other_counts(here: Path, eyetest: Eyetest) -> None:
+def test_fewer_models_own_prompts_and_other_counts(here: Path) -> None:
     """A recipe's values and prompts from the command line; a smaller panel works with a note; all is recorded."""
     less = ("--panel", "inspectors=i1,i2", "--set", "inspectors.samples=2", "--set", "blind-hits.answers=1")
-    done = eyetest(*USUAL, "--to", "d", *less, "--prompts", "mmmu-pro")
+    done = call(*USUAL, "--to", "d", *less, "--prompts", "mmmu-pro")
     assert done.code == 0, done
     label = load_prompts("mmmu-pro").label
     assert "inspectors: 2 of the recipe's 4 models; thresholds and bands count as shares" in done.err
@@ -304,23 +301,21 @@ def test_fewer_models_own_prompts_and_other_counts(here: Path, eyetest: Eyetest)
     plan = pl.read_parquet(here / "d/run/plan.parquet")
     assert {*plan["prompts"]} == {label}
     assert {*plan["sample"]} == {0, 1}
-    again = eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "d/run", "--to", "e")
+    again = call("refine", "b", "--recipe", "recipe.yaml", "--answers", "d/run", "--to", "e")
     assert f"panel inspectors: i1 was asked with the prompts {label}, not eyetest" in again.err
 
 
-def test_it_writes_into_no_other_folder(refined: Path, eyetest: Eyetest) -> None:
+def test_it_writes_into_no_other_folder(refined: Path) -> None:
     (refined / "d").mkdir()
     (refined / "d/thesis.tex").write_text("x")
-    assert '"thesis.tex", which is not part of a refinement' in eyetest(*USUAL, "--to", "d").refused()
-    assert "is a file" in eyetest(*USUAL, "--to", "models.yaml").refused()
+    assert '"thesis.tex", which is not part of a refinement' in call(*USUAL, "--to", "d").refused()
+    assert "is a file" in call(*USUAL, "--to", "models.yaml").refused()
     make_bench(refined / "other", 5)
-    other = eyetest("refine", "other", *USUAL[2:], "--to", "early")
+    other = call("refine", "other", *USUAL[2:], "--to", "early")
     assert "holds answers to another benchmark" in other.refused()
 
 
-def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whose(
-    workdir: Path, eyetest: Eyetest
-) -> None:
+def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whose(workdir: Path) -> None:
     """Eye knows the first ten of thirty items, and its language model the first two of them."""
     write_bench(workdir / "b", [animals(f"{n:02}", 1, question=f"Which is {n}?") for n in range(30)])
     options, rows = "ABCD"[: len(animals("x", 1).choices)], ["item,model,sample,text"]
@@ -332,12 +327,12 @@ def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whos
                 f"{n:02},text,{sample},{'B' if n < 2 else guess}",
             ]
     (workdir / "m.csv").write_text("\n".join(rows) + "\n")
-    eyetest("import", "m.csv", "--to", "r", "--fill", "modality=no-image", "--bench", "b").fine()
+    call("import", "m.csv", "--to", "r", "--fill", "modality=no-image", "--bench", "b").fine()
     (workdir / "recipe.yaml").write_text(
         "panels: {pairs: {size: 2, modality: no-image, samples: 10}}\nstages: [{filter: leaks, panel: pairs}]\n"
     )
     (workdir / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
     for more, first in (((), 0), (("--models", "models.yaml"), 2)):
-        eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
+        call("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
         table = pl.read_parquet(workdir / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
         assert sorted(table["item"]) == [f"{n:02}" for n in range(first, 10)]

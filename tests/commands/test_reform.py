@@ -8,7 +8,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
 from tests.endpoint import Attempt, Endpoint
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -52,9 +52,9 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
     )
 
 
-def test_what_passes_the_checker_becomes_options(eyetest: Eyetest, endpoint: Endpoint, dataset: Path) -> None:
+def test_what_passes_the_checker_becomes_options(endpoint: Endpoint, dataset: Path) -> None:
     endpoint.answer = answer
-    output = eyetest(*words(dataset, endpoint)).fine()
+    output = call(*words(dataset, endpoint)).fine()
     for part in ("3 distractors of 3 questions by writer, checked by checker", "right as well: 1", "no list: 1"):
         assert part in output
     items = {item.id: item for item in Benchmark(dataset / "bench")}
@@ -65,5 +65,5 @@ def test_what_passes_the_checker_becomes_options(eyetest: Eyetest, endpoint: End
     assert not {"in Bonn", "in Rome"} & {choice.text for choice in items["where"].choices}
     asked = len(endpoint.attempts)
     assert asked == 5
-    eyetest(*words(dataset, endpoint, "--overwrite")).fine()
+    call(*words(dataset, endpoint, "--overwrite")).fine()
     assert len(endpoint.attempts) == asked

@@ -20,7 +20,6 @@ from eyetest.records import Choice, Item, Manifest
 from eyetest.reports.figures import FIGURES
 from tests.conftest import ROOT, png
 from tests.reports.pages import HOSTILE, Tags
-from tests.runs.conftest import Eyetest
 from tests.support.command import call
 from tests.support.drawn import draw_benchmark
 
@@ -103,41 +102,41 @@ def test_figures_for_a_paper(whole: Path) -> None:
     assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
 
 
-def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("report", place / "run", "--page", tmp_path / "page.html", "--by", "task").fine()
+def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path) -> None:
+    call("report", place / "run", "--page", tmp_path / "page.html", "--by", "task").fine()
     words = words_of(tmp_path / "page.html")
     assert "Not on this page" in words
     assert "no refinement was given. Needed: a refinement: name the folder that eyetest refine wrote." in words
     assert "Removed items" not in words
     assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
-    line = eyetest("report", place / "run", "--page", tmp_path / "page.html").refused()
+    line = call("report", place / "run", "--page", tmp_path / "page.html").refused()
     assert "is already there" in line
 
 
-def test_answers_that_a_run_and_a_refinement_share_count_once(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_answers_that_a_run_and_a_refinement_share_count_once(place: Path, tmp_path: Path) -> None:
     asked = ("--condition", "no-image-guess+order=0,no-image-guess+order=1", "--to", tmp_path / "same")
-    eyetest("run", place / "bench", "--models", place / "models.yaml", *asked).fine()
+    call("run", place / "bench", "--models", place / "models.yaml", *asked).fine()
     both, page = (tmp_path / "same", place / "refined"), tmp_path / "page.html"
-    eyetest("report", *both, "--page", page).fine()
+    call("report", *both, "--page", page).fine()
     alone = et.results(place / "refined/run").scores.collect()
     together = et.results(tmp_path / "same", place / "refined/run")
     assert len(together.scores.collect()) == len(alone) > 0
     assert "60 items" in words_of(page)
 
 
-def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("report", place / "bench", "--page", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
+def test_a_benchmark_alone(place: Path, tmp_path: Path) -> None:
+    call("report", place / "bench", "--page", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
     words = words_of(tmp_path / "page.html")
     assert "60 items; no model was asked yet." in words
     assert "name a run beside the benchmark" in words
     assert "composition.svg" in {path.name for path in (tmp_path / "f").iterdir()}
     first = (tmp_path / "page.html").read_bytes()
     again = ("--page", tmp_path / "page.html", "--figures", tmp_path / "f")
-    eyetest("report", place / "bench", *again, "--overwrite").fine()
+    call("report", place / "bench", *again, "--overwrite").fine()
     assert (tmp_path / "page.html").read_bytes().replace(b" --overwrite", b"") == first
 
 
-def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path) -> None:
     """Every text of the benchmark is an attack, and all of it is shown."""
     with BenchmarkWriter(tmp_path / "b", Manifest(name="".join(HOSTILE))) as writer:
         image = writer.images.put(png())
@@ -147,13 +146,13 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
             writer.add(Item(id=f"{number} {text}", question=text, choices=choices, images=(image,), tags=tags))
     (tmp_path / "r.yaml").write_text("stages: [{select: {per: core, count: 1}}]")
     refined = tmp_path / "refined"
-    eyetest("refine", tmp_path / "b", "--recipe", tmp_path / "r.yaml", "--to", refined).fine()
+    call("refine", tmp_path / "b", "--recipe", tmp_path / "r.yaml", "--to", refined).fine()
     pairs = list(zip(HOSTILE, reversed(HOSTILE), strict=True))
     said = [(item.id, who, text) for item in Benchmark(tmp_path / "b") for who, text in pairs]
     pl.DataFrame(said, schema=["item", "model", "text"], orient="row").write_parquet(tmp_path / "a.parquet")
-    eyetest("import", tmp_path / "a.parquet", "--to", tmp_path / "r", "--bench", tmp_path / "b").fine()
+    call("import", tmp_path / "a.parquet", "--to", tmp_path / "r", "--bench", tmp_path / "b").fine()
     page = tmp_path / "page.html"
-    eyetest("report", tmp_path / "r", tmp_path / "b", refined, "--page", page).fine()
+    call("report", tmp_path / "r", tmp_path / "b", refined, "--page", page).fine()
     shown = Tags(page.read_text())
     shown.check_inert(_CSV, SERVED)
     assert page.read_text().count("</style>") == 2
@@ -163,11 +162,11 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
         assert text in words
     assert page.read_text().count('<article class="item">') == 8
     assert page.read_text().count('<ul class="replies">') == 8
-    eyetest("report", tmp_path / "b", refined, "--page", page, "--gallery", 0, "--overwrite").fine()
+    call("report", tmp_path / "b", refined, "--page", page, "--gallery", 0, "--overwrite").fine()
     assert '<article class="item">' not in page.read_text()
 
 
-def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     docs = (ROOT / "docs/reports.md").read_text()
     for name in FIGURES:

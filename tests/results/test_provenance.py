@@ -21,7 +21,7 @@ from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.scoring.test_table import Reply, animals, make_answers, make_bench, request
 
 ITEMS = 10
 
@@ -34,29 +34,20 @@ def bench(tmp_path: Path) -> Benchmark:
     )
 
 
-def said(number: int, text: str, **more: Any) -> Response:
-    return Response(request=request(number), outcome="answered", text=text, **more)
-
-
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Run:
     """All right, by the usual metric."""
-    names = [item.id for item in bench]
-    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(names)]
-    replies = [said(n, "B" if name.startswith("q") else "It is a dog.") for n, name in enumerate(names)]
-    run = make_run(tmp_path / "r", plan, replies, bench)
+    replies = [(Asked(item=item.id, model="m"), "B" if item.choices else "It is a dog.") for item in bench]
+    run = make_answers(tmp_path / "r", replies, bench)
     copy_without_images(bench, run.path / BENCHMARK)
     return run
 
 
-def add(run: Run, *answers: tuple[Asked, Response], planned: bool = True) -> None:
+def add(run: Run, asked: Asked, text: str) -> None:
     with RunWriter(run.path) as writer:
-        if planned:
-            with writer.planning() as plan:
-                for asked, response in answers:
-                    plan.add(asked, response.request)
-        for _, response in answers:
-            writer.journal.append(response)
+        with writer.planning() as plan:
+            plan.add(asked, request(99))
+        writer.journal.append(Response(request=request(99), outcome="answered", text=text))
 
 
 def results(run: Run, bench: Benchmark | None = None, **scorer: Any) -> Results:
@@ -102,7 +93,7 @@ def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark
 def test_copies_whose_clocks_are_scrambled(run: Run, bench: Benchmark, tmp_path: Path, clock: float) -> None:
     place = score_run(run, bench, Scorer())
     kept = place.read_bytes()
-    add(run, (Asked(item="q0", model="late"), said(99, "A")))
+    add(run, Asked(item="q0", model="late"), "A")
     stale = tmp_path / "stale"
     shutil.copytree(run.path, stale)
     age(stale, 1e9)
@@ -125,7 +116,7 @@ def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeyp
 
     def slow(*args: Any) -> pl.LazyFrame:
         frame = score_table(*args).collect().lazy()
-        add(run, (Asked(item="q0", model="late"), said(99, "A")))
+        add(run, Asked(item="q0", model="late"), "A")
         return frame
 
     monkeypatch.setattr(scored, "score_table", slow)
@@ -136,15 +127,15 @@ def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeyp
 
 
 def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, bench: Benchmark) -> None:
-    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(2)]
-    run = make_run(tmp_path / "j", plan, [said(0, "Hm."), said(1, "B")], bench)
+    said = [(Asked(item=f"q{n}", model="m"), text) for n, text in enumerate(("Hm.", "B"))]
+    run = make_answers(tmp_path / "j", said, bench)
     score_run(run, bench, Scorer())
     (judge,) = parse_models(["wise=scripted:right=1"]).items()
     judge_run(Run(run.path), bench, Scorer(), Judge(*judge))
     found = results(run)
     assert accuracy(run) == (1.0, 2), "its own replies in the journal do not make its readings old"
     assert any("wise read what the rules could not" in note for note in found.notes)
-    add(run, (Asked(item="q2", model="m"), said(2, "B")))
+    add(run, Asked(item="q2", model="m"), "B")
     for _ in range(2):  # not only the first time
         found = results(run)
         assert accuracy(run) == (pytest.approx(2 / 3), 3)
@@ -167,15 +158,13 @@ def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchma
 
 def test_what_others_scored_is_scored_again_where_there_are_words(tmp_path: Path, bench: Benchmark) -> None:
     hidden = make_bench(tmp_path / "h", [*bench, animals("no gold")])
-    names = ["q0", "q1", "q2", "no gold"]
-    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(names)]
-    replies = [
-        said(0, "A", given=1.0),
-        Response(request=request(1), outcome="answered", text=None, given=0.5),
-        said(2, "B"),
-        said(3, "B", given=0.25),
+    replies: list[tuple[Asked, Reply]] = [
+        (Asked(item="q0", model="m"), {"text": "A", "given": 1.0}),
+        (Asked(item="q1", model="m"), {"text": None, "given": 0.5}),
+        (Asked(item="q2", model="m"), "B"),
+        (Asked(item="no gold", model="m"), {"text": "B", "given": 0.25}),
     ]
-    run = make_run(tmp_path / "given", plan, replies, hidden)
+    run = make_answers(tmp_path / "given", replies, hidden)
     kept = score_run(run, hidden, Scorer())
     ours = score_run(run, hidden, Scorer(rescore_given=True))
     assert pl.read_parquet(kept).get_column("score").to_list() == [1.0, 0.5, 1.0, 0.25]

@@ -11,13 +11,13 @@ import pytest
 from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.models import parse_models
-from eyetest.records import Asked, Condition, Response, Score, columns, shown_order
+from eyetest.records import Asked, Condition, Score, columns, shown_order
 from eyetest.results.scores import benchmark_of, score_run
 from eyetest.running import Asking, Session
 from eyetest.runs import BENCHMARK, Run
 from eyetest.scoring import Scorer
 from tests.running.benches import hashes, read_scores
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.scoring.test_table import animals, make_answers, make_bench
 
 
 @pytest.fixture
@@ -27,12 +27,9 @@ def bench(tmp_path: Path) -> Benchmark:
 
 @pytest.fixture
 def run(tmp_path: Path, bench: Benchmark) -> Run:
-    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(12)]
-    said = [
-        Response(request=request(n), outcome="answered", text=("A dog", "b", "The answer is C.", "?")[n % 4])
-        for n in range(12)
-    ]
-    return make_run(tmp_path / "r", plan, said, bench)
+    texts = ("A dog", "b", "The answer is C.", "?")
+    said = [(Asked(item=f"q{n}", model="m"), texts[n % 4]) for n in range(12)]
+    return make_answers(tmp_path / "r", said, bench)
 
 
 # Scores.

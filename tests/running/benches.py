@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Item, Manifest, Response, Turn
+from eyetest.records import Choice, Item, Manifest, ModelEntry, Response, Turn
 from eyetest.runs import read_responses
 from eyetest.runs.folder import SCORES
 from eyetest.runs.stored import scan_table
@@ -55,6 +55,19 @@ def make_dialogues(path: Path, dialogues: int = 3, turns: int = 3, *, left_out: 
                 question = f"Turn {turn} of {dialogue}?"
                 writer.add(Item(id=name, question=question, history=history, choices=choices, tags=tags))
     return Benchmark(path)
+
+
+class BareModel:
+    """As much of a model as needs no answer."""
+
+    likelihoods = knows_items = False
+
+    def __init__(self, name: str, place: int = 0) -> None:
+        self.name, self.entry, self.settings = name, ModelEntry(spec=f"scripted:seed={place}"), {"place": place}
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 def stored(run: Path) -> list[Response]:

@@ -5,15 +5,19 @@ Each started command is a real process with its own pid, signals and exit code, 
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.endpoint import Endpoint
 
 _NURSERY = """
 import contextlib, io, json, os, resource, sys
@@ -73,6 +77,17 @@ class Command:
         if self.code is None:
             self.code = self._nursery.order({"wait": self.pid})
         return self
+
+    def fine(self) -> "Command":
+        """The same, once it has ended as it was told."""
+        assert self.wait().code == 0, self.stderr
+        return self
+
+    def refused(self) -> str:
+        """The one line of a command that found bad input."""
+        assert (self.wait().code, self.stdout) == (2, ""), self.stderr
+        assert re.fullmatch(r"error: .*\n", self.stderr), self.stderr
+        return self.stderr
 
     def ends_within(self, seconds: float) -> bool:
         """Whether it ends by itself in that time."""
@@ -160,6 +175,20 @@ def until(condition: Callable[[], object], what: str = "it") -> None:
         if time.monotonic() > deadline:
             pytest.fail(f"waited in vain for {what}")
         time.sleep(0.002)
+
+
+def killed_while_asking(
+    nursery: Nursery, endpoint: Endpoint, command: Sequence[object], calls: int, pause: float = 0.0
+) -> Counter[str]:
+    """Kill a command some seconds after so many calls; gives how often it sent what."""
+    before = endpoint.sent.copy()
+    process = nursery.start(*command)
+    until(lambda: endpoint.sent.total() >= before.total() + calls, "calls")
+    time.sleep(pause)
+    process.kill()
+    assert process.code == -9, process.stderr
+    until(lambda: endpoint.in_flight == 0, "the server to notice")
+    return endpoint.sent - before
 
 
 @pytest.fixture(scope="session")

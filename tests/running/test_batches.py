@@ -5,24 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyetest.models import Call, CallError
-from eyetest.records import Asked, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.records import Asked, Item, Message, Prompt, Request, Response, Words
 from eyetest.running import Limits, Progress, Runner
+from tests.running.benches import BareModel
 
 
-class Many:
+class Many(BareModel):
     """A model that answers a list, and remembers which."""
 
-    likelihoods = knows_items = False
     batch = 8
 
     def __init__(self) -> None:
-        self.name, self.entry, self.settings = "m", ModelEntry(spec="scripted:"), {"place": 1}
+        super().__init__("m")
         self.batches: list[list[str]] = []
         self.alone: list[str] = []
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
 
     async def answer(self, call: Call) -> Response:
         self.alone.append(call.asked.item)

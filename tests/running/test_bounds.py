@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.models import Call, parse_models
-from eyetest.records import Condition, Item, Manifest, Message, Prompt, Response, Words
+from eyetest.records import Condition, Item, Message, Prompt, Response, Words
 from eyetest.running import Asking, Limits, Session
 from eyetest.running.planning import Plan, open_rows
 from eyetest.running.runner import Runner
@@ -19,6 +19,7 @@ from eyetest.running.session import Questions
 from eyetest.runs import RunWriter
 from eyetest.runs.stored import NOT_THE_QUESTION, stored_errors
 from tests.running.benches import make_bench
+from tests.scoring.test_table import make_bench as write_bench
 
 MODELS = parse_models(["m=scripted:right=1"])
 
@@ -110,12 +111,11 @@ def store(folder: Path, calls: list[Call], seed: int) -> dict[str, str]:
 @pytest.mark.parametrize("retry_failed", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_failed: bool) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for n in range(30):  # every third question is asked of two items
-            writer.add(Item(id=f"q{n}", question=f"Is it {n - n % 3 if n % 3 < 2 else n}?", references=("yes",)))
+    said = [n - n % 3 if n % 3 < 2 else n for n in range(30)]  # every third question is asked of two items
+    items = [Item(id=f"q{n}", question=f"Is it {asked}?", references=("yes",)) for n, asked in enumerate(said)]
     models = parse_models([f"m{n}=embedded:mole-m" for n in range(2)])
     asking = Asking(conditions=(Condition(modality="no-image"), Condition(modality="no-image", ask="cot")), samples=2)
-    plan = Session(Benchmark(tmp_path / "b"), models, asking).plan
+    plan = Session(write_bench(tmp_path / "b", items), models, asking).plan
     calls = all_calls(plan)
     assert len({call.id for call in calls}) < len(calls) == 240
     errors = store(tmp_path / "r", calls, seed)

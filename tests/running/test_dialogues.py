@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, draw, failure
 from tests.running.benches import answers, make_dialogues, manifest, stored
-from tests.running.processes import Nursery, until
+from tests.running.processes import Nursery, killed_while_asking
 
 OWN = (Condition(history="own"),)
 
@@ -154,22 +153,17 @@ def test_killed_dialogues_go_on_at_their_turn(tmp_path: Path, endpoint: Endpoint
     lost: Counter[str] = Counter()
     moments = []
     for number in range(5):
-        wanted, sent_before = endpoint.sent.total() + 8, endpoint.sent.copy()
-        process = nursery.start(*command, "--to", "killed")
-        until(lambda wanted=wanted: endpoint.sent.total() >= wanted)  # type: ignore[misc]
-        time.sleep(0.02 * draw(number))
-        process.kill()
-        until(lambda: endpoint.in_flight == 0, "the server to notice")
+        sent = killed_while_asking(nursery, endpoint, (*command, "--to", "killed"), 8, 0.02 * draw(number))
         kept = {(response.text or "").split()[-1] for response in stored(tmp_path / "killed")}
-        lost.update({key for key in endpoint.sent - sent_before if key not in kept})
+        lost.update(sent.keys() - kept)
         moments.append(len(kept))
     assert 12 < moments[-1] < 49, "the kills have to fall into several turns"
-    assert nursery.run(*command, "--to", "killed").code == 0
+    nursery.run(*command, "--to", "killed").fine()
     assert all(times == 1 + lost[key] for key, times in endpoint.sent.items()), (
         "nothing that was stored is asked again"
     )
 
-    assert nursery.run(*command, "--to", "whole").code == 0
+    nursery.run(*command, "--to", "whole").fine()
     assert answers(tmp_path / "killed") == answers(tmp_path / "whole")
     assert plan(tmp_path / "killed") == plan(tmp_path / "whole")
     shown = json.loads(nursery.run("show", "killed", "--output", "json").stdout)
@@ -191,9 +185,8 @@ def test_status_and_explain_tell_of_turns(tmp_path: Path, endpoint: Endpoint, nu
     assert "odd 1" in shown
     assert "no idea" in shown
     assert "2 calls have no answer yet" not in shown
-    refused = nursery.run("show", "b", "d0t3", "--condition", "own-history")
-    assert refused.code == 2
-    assert "own answers are known only in a run" in refused.stderr
+    refused = nursery.run("show", "b", "d0t3", "--condition", "own-history").refused()
+    assert "own answers are known only in a run" in refused
 
 
 @settings(max_examples=12, deadline=None)

@@ -13,8 +13,8 @@ from tests.endpoint import FAULTS, Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import answers, make_bench, stored
 from tests.running.processes import Nursery
 
-"""A busy machine answers within these seconds; calls that hang take as long for each attempt."""
 QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 3, "timeout": 60}
+"""A busy machine answers within these seconds; calls that hang take as long for each attempt."""
 
 
 def ask(endpoint: Endpoint, *more: object, to: str = "r", **entry: object) -> tuple[object, ...]:
@@ -23,12 +23,11 @@ def ask(endpoint: Endpoint, *more: object, to: str = "r", **entry: object) -> tu
 
 def test_five_percent_of_every_fault(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 300, image_count=20)
-    assert nursery.run(*ask(endpoint, to="clean")).code == 0
+    nursery.run(*ask(endpoint, to="clean")).fine()
     clean = answers(tmp_path / "clean")
     endpoint.forget()
     endpoint.rule = faults(0.05, (*FAULTS, "raw"))
-    done = nursery.run(*ask(endpoint, attempts=12))
-    assert done.code == 0, done.stderr
+    done = nursery.run(*ask(endpoint, attempts=12)).fine()
     rows = stored(tmp_path / "r")
     assert len(rows) == len(clean) == 300
     for row in rows:
@@ -47,7 +46,7 @@ def test_one_empty_answer_after_two_other_faults_is_asked_again(
     make_bench(tmp_path / "b", 2)
     script = [fault("500"), fault("cut"), fault("empty"), None]
     endpoint.rule = lambda attempt: script[attempt.number - 1]
-    assert nursery.run(*ask(endpoint)).code == 0
+    nursery.run(*ask(endpoint)).fine()
     assert [(row.outcome, row.attempts) for row in stored(tmp_path / "r")] == [("answered", 4)] * 2
 
 
@@ -63,8 +62,7 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
         return fault(kinds[number // 7 % len(kinds)]) if number % 7 == 0 else None
 
     endpoint.rule = rule
-    done = nursery.run(*ask(endpoint, attempts=4))
-    assert done.code == 0, done.stderr
+    done = nursery.run(*ask(endpoint, attempts=4)).fine()
     assert "10 calls failed" in done.stderr
     rows = stored(tmp_path / "r")
     assert Counter(row.outcome for row in rows) == {"answered": 60, "failed": 10}
@@ -74,13 +72,12 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
         assert row.text is None
         assert row.detail
         assert row.attempts == (3 if row.error == "empty" else 4)
-    again = nursery.run(*ask(endpoint))
-    assert again.code == 0
+    again = nursery.run(*ask(endpoint)).fine()
     assert re.search(r"failed before +10 \(--retry-failed", again.stderr), again.stderr
     assert endpoint.sent.total() == 60 + sum(row.attempts for row in failed), "failed calls are left alone"
 
     endpoint.rule = lambda attempt: None
-    assert nursery.run(*ask(endpoint, "--retry-failed")).code == 0
+    nursery.run(*ask(endpoint, "--retry-failed")).fine()
     assert set(endpoint.answered.values()) == {1}
     outcomes = Run(tmp_path / "r").responses().column("outcome").to_pylist()
     assert outcomes == ["answered"] * 70
@@ -96,8 +93,7 @@ def test_a_question_that_is_refused_fails_at_once(
     make_bench(tmp_path / "b", 6)
     words = "the image is too <large>\nfor \x1b[31mus"
     endpoint.rule = lambda attempt: failure(status, words) if "number 3?" in attempt.question else None
-    done = nursery.run(*ask(endpoint))
-    assert done.code == 0, done.stderr
+    nursery.run(*ask(endpoint)).fine()
     assert set(endpoint.sent.values()) == {1}
     (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
     assert (failed.error, failed.attempts) == (kind, 1)
@@ -128,8 +124,7 @@ def test_locked_out_gives_the_model_up_until_it_is_repaired(
     assert 1 <= len(first) <= endpoint.sent.total() <= 8, "little more than what was in flight"
     assert {(row.outcome, row.error, row.text) for row in first} == {("failed", kind, None)}
 
-    repaired = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"})
-    assert repaired.code == 0, repaired.stderr
+    nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"}).fine()
     assert len(answers(tmp_path / "r")) == 40
     assert set(Run(tmp_path / "r").errors()["error"]) == {""}
 
@@ -152,7 +147,7 @@ def test_a_model_that_wants_an_hour_is_given_up_and_the_other_finishes(
     assert Counter(row.outcome for row in stored(tmp_path / "r"))["answered"] == 60
     assert "slow was given up: it asks for a pause of 3,600 s: 429: come back later" in process.stderr
     endpoint.rule = lambda attempt: None
-    assert nursery.run(*command).code == 0
+    nursery.run(*command).fine()
     assert len(answers(tmp_path / "r")) == 120, "what the pause cut short is asked"
 
 
@@ -173,7 +168,7 @@ def test_retry_after_is_honoured(tmp_path: Path, endpoint: Endpoint, nursery: Nu
         return Reply(429, {"error": "slow down"}, headers)
 
     endpoint.rule = rule
-    assert nursery.run(*ask(endpoint)).code == 0
+    nursery.run(*ask(endpoint)).fine()
     for first, second in came.values():
         assert second - first >= 0.59
     assert len(came) == 3
@@ -194,8 +189,7 @@ def test_a_server_that_pushes_back_sees_fewer_at_once(tmp_path: Path, endpoint: 
         return None
 
     endpoint.rule = rule
-    done = nursery.run(*ask(endpoint, "--concurrency", 64, attempts=30))
-    assert done.code == 0, done.stderr
+    nursery.run(*ask(endpoint, "--concurrency", 64, attempts=30)).fine()
     assert len(answers(tmp_path / "r")) == 240
     late = flying[len(flying) // 2 :]
     assert endpoint.peak <= 32, "it backs off before it reaches what it may"
@@ -212,11 +206,11 @@ def test_blocked_and_truncated_are_outcomes(tmp_path: Path, endpoint: Endpoint, 
         Reply(body=completion(None, message={"content": None, "refusal": "I will not"})),
     ]
     endpoint.rule = lambda attempt: replies[int(attempt.question.split("number ")[1].split("?")[0])]
-    assert nursery.run(*ask(endpoint)).code == 0
+    nursery.run(*ask(endpoint)).fine()
     found = sorted((row.outcome, row.text or "") for row in stored(tmp_path / "r"))
     assert found == [("answered", "I will not"), ("blocked", ""), ("blocked", ""), ("truncated", "A half")]
     assert set(endpoint.sent.values()) == {1}
-    assert nursery.run(*ask(endpoint, "--retry-failed")).code == 0
+    nursery.run(*ask(endpoint, "--retry-failed")).fine()
     assert endpoint.sent.total() == 4, "none of them is a failure"
 
 
@@ -226,8 +220,7 @@ def test_a_image_that_went_missing_fails_its_own_calls_only(
     bench = make_bench(tmp_path / "b", 8, image_count=4)
     victim = bench["q1"].images[0]
     next((tmp_path / "b").rglob(f"{victim.sha256}.*")).unlink()
-    done = nursery.run(*ask(endpoint))
-    assert done.code == 0, done.stderr
+    nursery.run(*ask(endpoint)).fine()
     outcomes = Counter((row.outcome, row.error) for row in stored(tmp_path / "r"))
     assert outcomes == {("answered", ""): 6, ("failed", "image"): 2}
     assert endpoint.sent.total() == 6
@@ -248,12 +241,11 @@ def test_a_redirect_is_not_followed_with_the_key(tmp_path: Path, endpoint: Endpo
 def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, most: int) -> None:
     make_bench(tmp_path / "b", 120)
     endpoint.latency = 0.005
-    done = nursery.run(*ask(endpoint), "--budget", f"calls={most}")
-    assert done.code == 0, done.stderr
+    done = nursery.run(*ask(endpoint), "--budget", f"calls={most}").fine()
     assert f"the limit of {most} calls is reached; {120 - most} calls left" in done.stderr
     assert endpoint.sent.total() == most
     assert len(answers(tmp_path / "r")) == most
-    assert nursery.run(*ask(endpoint)).code == 0
+    nursery.run(*ask(endpoint)).fine()
     assert set(endpoint.sent.values()) == {1}
     assert len(answers(tmp_path / "r")) == 120
 
@@ -264,8 +256,7 @@ def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery)
     models.write_text(f"m:\n  spec: openai:m@{endpoint.url}\n  price: {{input: 1000, output: 2000}}\n")
     command = ("run", "b", "--models", models, "--to", "r", "--max-tokens", 5, "--concurrency", 4)
     each = (11 * 1000 + 3 * 2000) / 1e6
-    done = nursery.run(*command, "--budget", f"cost={50 * each}")
-    assert done.code == 0, done.stderr
+    done = nursery.run(*command, "--budget", f"cost={50 * each}").fine()
     assert "the limit of 0.85 in money is reached" in done.stderr
     asked = endpoint.sent.total()
     assert 50 <= asked < 50 + 4, "only calls in flight pass the limit"

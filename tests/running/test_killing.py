@@ -2,14 +2,13 @@
 
 import random
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
 from eyetest.runs import Run, read_responses
 from tests.endpoint import Endpoint
 from tests.running.benches import answers, keys_in, make_bench, stored
-from tests.running.processes import Nursery, until
+from tests.running.processes import Nursery, killed_while_asking
 
 KILLS = 20
 
@@ -22,34 +21,22 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
     rng = random.Random(5)
     may_come_again: Counter[str] = Counter()
     kept: set[str] = set()
-    kills = moments_with_answers = 0
-    while kills < KILLS:
-        sent_before, known_before = endpoint.sent.copy(), len(kept)
-        process = nursery.start(*killed)
-        if kills % 3 == 0:
-            time.sleep(rng.uniform(0, 0.25))
-        else:
-            # six fly at once, so the seventh is sent only after the first is stored
-            wanted = endpoint.sent.total() + rng.randrange(7, 18)
-            until(lambda wanted=wanted: endpoint.sent.total() >= wanted, "calls")  # type: ignore[misc]
-            time.sleep(rng.uniform(0, 0.02))
-        process.kill()
-        assert process.code == -9, process.stderr
-        kills += 1
-        until(lambda: endpoint.in_flight == 0, "the server to notice")
-        now = set(keys_in(list(read_responses(tmp_path / "r"))))
+    moments_with_answers = 0
+    for kills in range(KILLS):
+        # six fly at once, so the seventh is sent only after the first is stored
+        calls, most = (rng.randrange(7, 18), 0.02) if kills % 3 else (0, 0.25)
+        sent = killed_while_asking(nursery, endpoint, killed, calls, rng.uniform(0, most))
+        known_before, now = len(kept), set(keys_in(list(read_responses(tmp_path / "r"))))
         assert kept <= now, "what was stored once stays stored"
         kept = now
-        in_this_session = endpoint.sent - sent_before
-        lost = {key for key in in_this_session if key not in kept}
+        lost = sent.keys() - kept
         assert len(lost) <= 6, "only calls in flight can be lost"
         may_come_again.update(lost)
         moments_with_answers += len(kept) > known_before
     assert moments_with_answers >= 13, "the kills have to fall into the middle of the asking"
     assert len(kept) < 400, "the last kill has to fall before the end"
 
-    done = nursery.run(*killed)
-    assert done.code == 0, done.stderr
+    nursery.run(*killed).fine()
     rows = stored(tmp_path / "r")
     delivered = Counter(keys_in(rows))
     assert len(rows) == len(delivered) == len({row.request for row in rows}) == 400
@@ -58,13 +45,12 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
     for key, times in endpoint.sent.items():
         assert times == 1 + may_come_again[key], "only what was in flight at a kill is sent again"
 
-    again = nursery.run(*killed)
-    assert again.code == 0
+    again = nursery.run(*killed).fine()
     assert re.search(r"to ask +0 calls", again.stderr)
     assert stored(tmp_path / "r") == rows
     assert endpoint.sent.total() == 400 + may_come_again.total(), "a complete run asks nothing"
 
-    assert nursery.run(*command, "--to", "whole").code == 0
+    nursery.run(*command, "--to", "whole").fine()
     assert answers(tmp_path / "r") == answers(tmp_path / "whole")
     assert Run(tmp_path / "r").plan().equals(Run(tmp_path / "whole").plan())
 
@@ -74,15 +60,14 @@ def test_a_torn_last_line_is_skipped_told_and_asked_again(
 ) -> None:
     make_bench(tmp_path / "b", 5)
     command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r")
-    assert nursery.run(*command, "--limit", 3).code == 0
+    nursery.run(*command, "--limit", 3).fine()
     whole = answers(tmp_path / "r")
     journal = tmp_path / "r/journal/000002.jsonl"
     journal.write_bytes(b'{"request":"' + b"0" * 32 + b'","outcome":"answered","text":"A. not')
     assert answers(tmp_path / "r") == whole
-    status = nursery.run("show", "r")
-    assert status.code == 0
+    status = nursery.run("show", "r").fine()
     assert "1 journal lines were cut off by a kill" in status.stderr
-    assert nursery.run(*command).code == 0
+    nursery.run(*command).fine()
     assert len(answers(tmp_path / "r")) == 5
     assert Run(tmp_path / "r").health.torn == 1, "told also after it was sealed"
     assert len(endpoint.attempts) == 5

@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.models import Call, CallError, parse_models
-from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, Response, StoppingRule, Tally
+from eyetest.records import Condition, Item, Response, StoppingRule, Tally
 from eyetest.records.tables import Cut
 from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute_panels
 from eyetest.running.execution import Waves
 from eyetest.runs import Run, read_responses
 from tests.endpoint import draw as chance
-from tests.running.benches import make_bench
+from tests.running.benches import BareModel, make_bench
+from tests.scoring.test_table import animals
+from tests.scoring.test_table import make_bench as write_bench
 
 MMMU_PRO = StoppingRule(answers=Cut(op=">", value=5), samples=10, falls=Cut(op=">=", value=3), models=4)
 OPERATORS = ("<", "<=", "==", ">=", ">")
@@ -118,20 +120,12 @@ def simulated(items: int) -> dict[str, Table]:
     return found
 
 
-class TableModel:
+class TableModel(BareModel):
     """A model that says what a table tells it to."""
 
-    likelihoods = False
-
-    knows_items = False
-
     def __init__(self, name: str, place: int, tables: dict[str, Table]) -> None:
-        self.name, self.entry, self.settings = name, ModelEntry(spec=f"scripted:seed={place}"), {"place": place}
+        super().__init__(name, place)
         self._place, self._tables = place, tables
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
 
     async def answer(self, call: Call) -> Response:
         hit = self._tables[call.asked.item][self._place][call.asked.sample]
@@ -145,10 +139,7 @@ def says_yes(item: Item, condition: Condition, response: Response) -> bool | Non
 
 
 def bare_bench(path: Path, items: int) -> Benchmark:
-    with BenchmarkWriter(path, Manifest(name="bare")) as writer:
-        for number in range(items):
-            writer.add(Item(id=f"q{number}", question=f"Is it {number}?", references=("yes",)))
-    return Benchmark(path)
+    return write_bench(path, [Item(id=f"q{n}", question=f"Is it {n}?", references=("yes",)) for n in range(items)])
 
 
 class Asker:
@@ -229,11 +220,7 @@ def test_an_interrupted_run_asks_the_same_calls_as_an_uninterrupted_one(tmp_path
 
 def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Path) -> None:
     """Two items that differ only in which choice is right give the same prompt: one answer, two judgements."""
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="twins")) as writer:
-        for name, gold in (("first", 0), ("second", 1)):
-            choices = tuple(Choice(text, place == gold) for place, text in enumerate(("left", "right")))
-            writer.add(Item(id=name, question="Where is it?", choices=choices))
-    bench = Benchmark(tmp_path / "b")
+    bench = write_bench(tmp_path / "b", [animals("first", 0), animals("second", 1)])
     answered: list[str] = []
     judged: list[tuple[str, bool]] = []
 

@@ -9,17 +9,18 @@ import msgspec
 import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.models import parse_models
-from eyetest.records import Condition, Item, Manifest, RunBenchmark, StoppingRule
+from eyetest.records import Condition, Item, StoppingRule
 from eyetest.records.tables import Cut
 from eyetest.results.scores import score_run
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run
-from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
 from tests.running.benches import read_scores
 from tests.running.test_panels import Table, one_by_one, truth
+from tests.scoring.test_oracles import bring
+from tests.scoring.test_table import make_bench
 
 pytestmark = pytest.mark.journey
 
@@ -46,11 +47,7 @@ def source(real_benchmark: Callable[[str], Benchmark]) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def bench(source: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    path = tmp_path_factory.mktemp("numbered") / "b"
-    with BenchmarkWriter(path, Manifest(name="numbered")) as writer:
-        for item in source:
-            writer.add(numbered(item))
-    return Benchmark(path)
+    return make_bench(tmp_path_factory.mktemp("numbered") / "b", map(numbered, source))
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +57,9 @@ def recorded(shared: Path, source: Benchmark, tmp_path_factory: pytest.TempPathF
     Two answers have no flag and are left as failed calls: nobody knows whether they hit.
     """
     to = tmp_path_factory.mktemp("recorded") / "run"
-    fields = parse_field_map(
-        ("item=item_id,given=correct_if_given", "model=model+setting"),
-        (),
-        ("modality=no-image,sample=0",),
-        ("condition=text",),
-    )
-    about = RunBenchmark(
-        name="mathvista", path=str(source.path), fingerprint=source.manifest.fingerprint, items=len(source)
-    )
-    import_answers(AnswerFile(path=shared / "data/mathvista/predictions.parquet", fields=fields), to, benchmark=about)
-    return to
+    maps = ("item=item_id,given=correct_if_given", "model=model+setting")
+    said = {"constants": ("modality=no-image,sample=0",), "where": ("condition=text",)}
+    return bring(shared / "data/mathvista/predictions.parquet", to, source, maps, **said).path
 
 
 def session(bench: Benchmark, recorded: Path, models: tuple[str, ...], stop: StoppingRule | None = None) -> Session:

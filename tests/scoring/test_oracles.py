@@ -36,9 +36,7 @@ TEXT_RUNS = [
 def bring(path: Path, to: Path, bench: Benchmark, maps: Sequence[str] = (), **words: Sequence[str]) -> Run:
     """``eyetest import``, without a process."""
     fields = parse_field_map(maps, words.get("values", ()), words.get("constants", ()), words.get("where", ()))
-    about = RunBenchmark(
-        name=bench.manifest.name, path=str(bench.path), fingerprint=bench.manifest.fingerprint, items=len(bench)
-    )
+    about = RunBenchmark.of(bench.manifest, bench.path)
     import_answers(AnswerFile(path=path, fields=fields), to, benchmark=about, known={item.id: () for item in bench})
     return Run(to)
 

@@ -28,6 +28,7 @@ from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import corpus_table, score_table
 from tests.scoring.metrics import corpus_metric
 
+Reply = str | Mapping[str, Any] | None
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
     *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history"),
@@ -53,14 +54,7 @@ def make_run(
     path: Path, asked: Sequence[tuple[Asked, str]], replies: Iterable[Response], benchmark: Benchmark | None = None
 ) -> Run:
     """A run folder with this plan and these responses."""
-    about = None
-    if benchmark:
-        about = RunBenchmark(
-            name=benchmark.manifest.name,
-            path=str(benchmark.path.resolve()),
-            fingerprint=benchmark.manifest.fingerprint,
-            items=len(benchmark),
-        )
+    about = RunBenchmark.of(benchmark.manifest, benchmark.path) if benchmark else None
     with RunWriter(path) as run:
         with run.planning() as plan:
             for row, id_ in asked:
@@ -71,13 +65,18 @@ def make_run(
     return Run(path)
 
 
-def make_answers(path: Path, replies: Iterable[tuple[Asked, str | None]], benchmark: Benchmark | None = None) -> Run:
-    """A run in which these were the replies, each to a request of its own; None where the call failed."""
-    rows = [(row, request(number), text) for number, (row, text) in enumerate(replies)]
-    given = [
-        Response(request=id_, outcome="failed" if text is None else "answered", text=text) for _, id_, text in rows
-    ]
-    return make_run(path, [row[:2] for row in rows], given, benchmark)
+def make_answers(path: Path, replies: Iterable[tuple[Asked, Reply]], benchmark: Benchmark | None = None) -> Run:
+    """A run in which these were the replies, each to a request of its own.
+
+    A reply is a text, None where the call failed, or the fields of a response that was answered if they do not say.
+    """
+    plan, given = [], []
+    for number, (row, reply) in enumerate(replies):
+        plan.append((row, request(number)))
+        fields: dict[str, Any] = {"outcome": "failed" if reply is None else "answered"}
+        fields |= reply if isinstance(reply, Mapping) else {"text": reply}
+        given.append(Response(request=request(number), **fields))
+    return make_run(path, plan, given, benchmark)
 
 
 def animals(id_: str = "i", *gold: int, question: str = "Which one?", **more: Any) -> Item:

@@ -8,10 +8,8 @@ from itertools import count
 import fsspec
 import pytest
 
-from tests.endpoint import endpoint
-from tests.running.processes import Nursery, nursery
+from tests.running.processes import Nursery
 
-__all__ = ["endpoint", "nursery"]
 _numbers = count()
 
 

@@ -129,27 +129,23 @@ class _Handler(BaseHTTPRequestHandler):
         about |= {"siblings": [{"rfilename": name} for name in files]}
         self.json(about | ({"cardData": yaml.safe_load(card[1])} if len(card) > 2 else {}))
 
+    def listed(self, files: dict[str, bytes]) -> None:
+        rows = [{"type": "file", "path": name, "size": len(data), "oid": _oid(data)} for name, data in files.items()]
+        self.json(rows)
+
     def tree(self, match: re.Match[str], body: bytes) -> None:
         if (repo := self.repo(match[1])) is None:
             return
         files, under = repo.at(match[2]) or {}, (match[3] or "").strip("/")
         inside = {name: data for name, data in files.items() if not under or name.startswith(f"{under}/")}
-        self.json(
-            [{"type": "file", "path": name, "size": len(data), "oid": _oid(data)} for name, data in inside.items()]
-        )
+        self.listed(inside)
 
     def paths(self, match: re.Match[str], body: bytes) -> None:
         if (repo := self.repo(match[1])) is None:
             return
         files = repo.at(match[2]) or {}
         asked = json.loads(body)["paths"] if body.startswith(b"{") else re.findall(r"paths=([^&]*)", body.decode())
-        self.json(
-            [
-                {"type": "file", "path": name, "size": len(files[name]), "oid": _oid(files[name])}
-                for name in map(unquote, asked)
-                if name in files
-            ]
-        )
+        self.listed({name: files[name] for name in map(unquote, asked) if name in files})
 
     def resolve(self, match: re.Match[str], body: bytes) -> None:
         if (repo := self.repo(match[1])) is None:

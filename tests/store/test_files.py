@@ -33,21 +33,10 @@ def test_no_module_imports_what_only_posix_has() -> None:
 @pytest.mark.journey
 def test_writing_killing_and_resuming_without_the_calls_of_posix() -> None:
     stand_in = str(ROOT / "tests" / "support" / "no_posix")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not science",
-    ]
-    done = subprocess.run(
-        [*command, *(f"tests/{name}" for name in STORAGE)],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": stand_in}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    without = ("-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow and not science")
+    command = [sys.executable, "-m", "pytest", *without, *(f"tests/{name}" for name in STORAGE)]
+    environment = {**os.environ, "PYTHONPATH": stand_in}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, " passed" in done.stdout) == (0, True), done.stdout[-3000:]
 
 

@@ -3,9 +3,7 @@
 import random
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from eyetest.runs.journal import part_names
 from eyetest.store.urls import local_path
 from tests.endpoint import Endpoint
 from tests.running.benches import answers, keys_in, make_bench, stored
-from tests.running.processes import Nursery, until
+from tests.running.processes import Nursery, killed_while_asking
 from tests.runs.test_writers import WRITER
 from tests.store.test_remote import objects, wipe_mirrors
 
@@ -25,31 +23,20 @@ KILLS = 4
 AT_ONCE = 6
 
 
-def asked_again(sent: Counter[str], kept: Iterable[str]) -> Counter[str]:
-    return Counter({key: times for key, times in sent.items() if key not in set(kept)})
-
-
 def test_kill_9_and_go_on_with_a_run_on_s3(s3: str, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(local_path(f"{s3}/b"), 120, image_count=30)
     endpoint.latency = 0.02
     command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", AT_ONCE)
     rng, kept, again = random.Random(11), set[str](), Counter[str]()
     for _ in range(KILLS):
-        before = endpoint.sent.copy()
-        process = nursery.start(*command)
-        wanted = before.total() + rng.randrange(7, 20)
-        until(lambda wanted=wanted: endpoint.sent.total() >= wanted, "calls")  # type: ignore[misc]
-        time.sleep(rng.uniform(0, 0.02))
-        process.kill()
-        until(lambda: endpoint.in_flight == 0, "the server to notice")
+        sent = killed_while_asking(nursery, endpoint, command, rng.randrange(7, 20), rng.uniform(0, 0.02))
         now = set(keys_in(list(read_responses(local_path(f"{s3}/r")))))
         assert kept <= now, "what was stored once stays stored"
-        kept, lost = now, asked_again(endpoint.sent - before, now)
+        kept, lost = now, Counter({key: times for key, times in sent.items() if key not in now})
         assert len(lost) <= AT_ONCE, "only calls in flight can be lost"
         again += lost
     assert 0 < len(kept) < 120
-    done = nursery.run(*command)
-    assert done.code == 0, done.stderr
+    done = nursery.run(*command).fine()
     assert f"{s3}/r" in done.stdout + done.stderr
     assert "remote-" not in done.stdout + done.stderr
     rows = stored(local_path(f"{s3}/r"))
@@ -67,17 +54,13 @@ def test_without_its_mirror_a_killed_run_asks_again_what_was_not_uploaded(
     make_bench(local_path(f"{s3}/b"), 120)
     endpoint.latency = 0.02
     command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", 2)
-    assert nursery.run(*command, "--budget", "calls=30").code == 0
-    process = nursery.start(*command)
-    until(lambda: endpoint.sent.total() >= 50, "calls")
-    process.kill()
+    nursery.run(*command, "--budget", "calls=30").fine()
+    killed_while_asking(nursery, endpoint, command, 20)
     wipe_mirrors()
-    until(lambda: endpoint.in_flight == 0)
     kept = len(set(keys_in(list(read_responses(local_path(f"{s3}/r"))))))
     assert kept == 30, "what was sealed is in the bucket"
     before = endpoint.sent.total()
-    done = nursery.run(*command)
-    assert done.code == 0, done.stderr
+    nursery.run(*command).fine()
     assert len(answers(local_path(f"{s3}/r"))) == 120
     assert endpoint.sent.total() - before == 120 - kept, "nothing is asked again that was in the bucket"
 

@@ -6,9 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from pathlib import Path
-from subprocess import CompletedProcess
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -78,10 +76,3 @@ def call_narrowly(*arguments: object) -> Done:
         assert cell_len(line.rstrip()) <= WIDTH or "/" in line.split()[-1], (arguments, line)
         assert not re.search(r"\d\S*…", line), (arguments, line)
     return done
-
-
-def run(*arguments: object, cwd: Path) -> "CompletedProcess[str]":
-    """The same in a folder, told as a process would be."""
-    with chdir(cwd):
-        done = call(*arguments)
-    return CompletedProcess([*map(str, arguments)], done.code, done.out, done.err)

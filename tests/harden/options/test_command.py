@@ -10,9 +10,8 @@ from tests.endpoint import Endpoint
 from tests.harden.options.items import choice_item
 from tests.harden.options.writing import answering, creature_items
 from tests.running.processes import Nursery, until
-from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import make_bench
-from tests.support.command import call_narrowly
+from tests.support.command import call, call_narrowly
 
 ITEMS = creature_items(8, 4)
 
@@ -30,14 +29,14 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
     return (*command, "--writer", specs[0], "--checker", specs[1], *more)
 
 
-def test_models_are_asked_once(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
+def test_models_are_asked_once(models: Endpoint, tmp_path: Path) -> None:
     make_bench(tmp_path / "given", ITEMS)
     output = call_narrowly(*words(tmp_path, models)).fine()
     assert "by scribe" in output
     assert "8 items for people" in output
     asked = len(models.attempts)
     before = list(Benchmark(tmp_path / "out/benchmark"))
-    eyetest(*words(tmp_path, models)).fine()
+    call(*words(tmp_path, models)).fine()
     assert len(models.attempts) == asked
     assert list(Benchmark(tmp_path / "out/benchmark")) == before
 
@@ -51,22 +50,22 @@ def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nurser
     until(lambda: models.in_flight == 0, "the server to notice")
     in_flight = models.sent - models.answered
     assert not (tmp_path / "out/benchmark").exists()
-    assert nursery.run(*words(tmp_path, models)).code == 0
+    nursery.run(*words(tmp_path, models)).fine()
     twice = {key for key, count in models.answered.items() if count > 1}
     assert len(twice) <= 8, "only what was answered while the process died"
     assert models.sent.total() <= len(models.sent) + len(in_flight) + len(twice)
     assert len(Benchmark(tmp_path / "out/benchmark")) == len(ITEMS)
 
 
-def test_mistakes_are_refused_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_mistakes_are_refused_in_one_line(endpoint: Endpoint, tmp_path: Path) -> None:
     make_bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
     command = words(tmp_path, endpoint)
-    assert "name both" in eyetest(*command[:-2]).refused()
-    assert "cannot check its own options" in eyetest(*command[:-1], command[-3]).refused()
+    assert "name both" in call(*command[:-2]).refused()
+    assert "cannot check its own options" in call(*command[:-1], command[-3]).refused()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("mine")
-    assert "thesis.txt" in eyetest(*command).refused()
+    assert "thesis.txt" in call(*command).refused()
     (tmp_path / "out/thesis.txt").unlink()
     inside = make_bench(tmp_path / "out/benchmark", [choice_item("one", ["140", "190"])])
-    assert "holds the benchmark" in eyetest("harden", "options", inside.path, "--to", tmp_path / "out").refused()
+    assert "holds the benchmark" in call("harden", "options", inside.path, "--to", tmp_path / "out").refused()
     assert not endpoint.attempts

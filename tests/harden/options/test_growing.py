@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from eyetest.probes.subject import Subject
 from eyetest.records import Choice, Item
 from tests.harden.options.items import choice_item, numeric_items, places
 from tests.scoring.test_table import make_bench
+from tests.support.command import MAIN
 
 pytestmark = pytest.mark.journey
 
@@ -76,9 +76,8 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> No
     one, other = (grow_options(given, tmp_path / f"seed-{seed}", OptionSettings(seed=seed)) for seed in (3, 4))
     assert one.benchmark.manifest.fingerprint != other.benchmark.manifest.fingerprint
     command = ("harden", "options", given.path, "--to", tmp_path / "again", "--seed", 3)
-    program = "from eyetest.cli import main; main()"
     environment = os.environ | {"PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    subprocess.run([sys.executable, "-c", program, *map(str, command)], check=True, env=environment)
+    subprocess.run([*MAIN, *map(str, command)], check=True, env=environment)
     again = tmp_path / "again/benchmark/items.parquet"
     assert again.read_bytes() == (one.benchmark.path / "items.parquet").read_bytes()
 

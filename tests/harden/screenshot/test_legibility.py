@@ -44,9 +44,9 @@ def page() -> Composed:
 
 @dataclass
 class ScriptedEngine:
-    """An engine with scripted readings, first of the page and then of cut-outs."""
+    """An engine with a scripted reading of the page, and one of every cut-out."""
 
-    pages: list[list[ReadLine]]
+    page: Sequence[ReadLine]
     cut_out: str = ""
     seen: list[tuple[int, int]] = field(default_factory=list)
     name = "scripted"
@@ -60,7 +60,7 @@ class ScriptedEngine:
     def read(self, image: Image.Image) -> Sequence[ReadLine]:
         self.seen.append(image.size)
         if len(self.seen) == 1:
-            return self.pages[0]
+            return self.page
         return [line(self.cut_out, 0, 0)] if self.cut_out else []
 
 
@@ -73,17 +73,20 @@ def line(text: str, left: float, middle: float) -> ReadLine:
     return ReadLine(tuple(words))
 
 
+def blank(*boxes: Box) -> Composed:
+    """An empty page just large enough for these boxes."""
+    size = max(int(box.right) for box in boxes), max(int(box.bottom) for box in boxes)
+    return Composed(Image.new("RGB", size), boxes)
+
+
 def test_words_go_to_the_smallest_box_around_them_in_the_order_of_lines() -> None:
-    boxes = (
-        Box("question", 1, 0, 0, 400, 100),
-        Box("image", 1, 0, 60, 400, 100),
-        Box("option", 1, 0, 110, 90, 130),
-    )
+    question, image = Box("question", 1, 0, 0, 400, 100), Box("image", 1, 0, 60, 400, 100)
+    composed = blank(question, image, Box("option", 1, 0, 110, 90, 130))
     reported = ScriptedEngine(
-        [[line("second row", 10, 40), line("label inside", 10, 80), line("first", 10, 20), line("yes", 40, 120)]]
+        [line("second row", 10, 40), line("label inside", 10, 80), line("first", 10, 20), line("yes", 40, 120)]
     )
     parts = {("question", 1): paragraph("first second row"), ("option", 1): paragraph("yes")}
-    rows = read_back("i", Composed(Image.new("RGB", (400, 140)), boxes), parts, reported, 0.9)
+    rows = read_back("i", composed, parts, reported, 0.9)
     assert [(row.part, row.similarity, row.read) for row in rows] == [
         ("question", 1.0, "first second row"),
         ("option", 1.0, "yes"),
@@ -92,31 +95,26 @@ def test_words_go_to_the_smallest_box_around_them_in_the_order_of_lines() -> Non
 
 
 def test_a_line_across_two_columns_is_shared_between_their_options() -> None:
-    boxes = (Box("option", 1, 0, 0, 72, 20), Box("option", 2, 80, 0, 220, 20))
-    reported = ScriptedEngine([[line("A. left B. right", 0, 10)]])
+    composed = blank(Box("option", 1, 0, 0, 72, 20), Box("option", 2, 80, 0, 220, 20))
     parts = {("option", 1): paragraph("left"), ("option", 2): paragraph("right")}
-    rows = read_back("i", Composed(Image.new("RGB", (220, 20)), boxes), parts, reported, 0.9)
+    rows = read_back("i", composed, parts, ScriptedEngine([line("A. left B. right", 0, 10)]), 0.9)
     assert [row.read for row in rows] == ["left", "right"]
     assert lowest(rows) == 1.0
 
 
 def test_a_part_that_is_misread_on_the_page_is_read_once_more_by_itself() -> None:
-    boxes = (Box("option", 1, 20, 20, 80, 40),)
-    reported = ScriptedEngine([[line("S", 30, 30)]], cut_out="A) 5")
-    [row] = read_back(
-        "i", Composed(Image.new("RGB", (100, 60)), boxes), {("option", 1): paragraph("5")}, reported, 0.9
-    )
+    composed = Composed(Image.new("RGB", (100, 60)), (Box("option", 1, 20, 20, 80, 40),))
+    reported = ScriptedEngine([line("S", 30, 30)], cut_out="A) 5")
+    [row] = read_back("i", composed, {("option", 1): paragraph("5")}, reported, 0.9)
     assert (row.similarity, row.read) == (1.0, "5")
     assert reported.seen == [(100, 60), (136, 56)]
 
 
 def test_short_parts_are_judged_together() -> None:
-    boxes = tuple(Box("option", number, 0, 20 * number, 100, 20 * number + 16) for number in (1, 2, 3, 4))
-    reported = ScriptedEngine(
-        [[line(text, 40, 20 * number + 8) for number, text in enumerate(("12", "13", "l4", "15"), 1)]]
-    )
+    composed = blank(*(Box("option", number, 0, 20 * number, 100, 20 * number + 16) for number in (1, 2, 3, 4)))
+    lines = [line(text, 40, 20 * number + 8) for number, text in enumerate(("12", "13", "l4", "15"), 1)]
     parts = {("option", number): paragraph(str(number + 11)) for number in (1, 2, 3, 4)}
-    rows = read_back("i", Composed(Image.new("RGB", (100, 100)), boxes), parts, reported, 0.9)
+    rows = read_back("i", composed, parts, ScriptedEngine(lines), 0.9)
     assert [row.similarity for row in rows] == [1.0, 1.0, 0.5, 1.0]
     assert lowest(rows) == pytest.approx(0.875)
 
@@ -133,9 +131,8 @@ def test_short_parts_are_judged_together() -> None:
     ],
 )
 def test_what_an_engine_cannot_be_held_to_is_not_judged(blocks: list[dict[str, Any]], why: str) -> None:
-    boxes = (Box("question", 1, 0, 0, 100, 20),)
-    reported = ScriptedEngine([[]])
-    [row] = read_back("i", Composed(Image.new("RGB", (100, 20)), boxes), {("question", 1): blocks}, reported, 0.9)
+    composed = blank(Box("question", 1, 0, 0, 100, 20))
+    [row] = read_back("i", composed, {("question", 1): blocks}, ScriptedEngine([]), 0.9)
     assert (row.similarity, row.unjudged) == (None, why)
     assert lowest([row]) is None
 
@@ -152,7 +149,7 @@ def test_words_of_a_steep_photograph_are_found_by_the_way_back() -> None:
             ReadWord(word, x - 5, y - 5, x + 5, y + 5) for word, (x, y) in zip(text.split(), points, strict=True)
         )
         lines.append(ReadLine(tuple(words)))
-    rows = read_back("i", taken, PARTS, ScriptedEngine([lines]), 0.9)
+    rows = read_back("i", taken, PARTS, ScriptedEngine(lines), 0.9)
     assert [row.similarity for row in rows] == [1.0] * 5
 
 

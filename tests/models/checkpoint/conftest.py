@@ -1,4 +1,4 @@
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,11 +13,4 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from tests.models.checkpoint.tiny import make_checkpoint
 
     folder = tmp_path_factory.mktemp("checkpoints")
-    made: dict[str, Path] = {}
-
-    def of(kind: str) -> Path:
-        if kind not in made:
-            made[kind] = make_checkpoint(kind, folder / kind)
-        return made[kind]
-
-    return of
+    return cache(lambda kind: make_checkpoint(kind, folder / kind))

@@ -104,8 +104,7 @@ def test_workers_killed_five_times_and_the_driver_twice(
         lost += IN_FLIGHT
         kept = set(keys_in(stored(tmp_path / "r")))
         assert len(kept) >= len(set(endpoint.answered)) - lost, "only what was in flight at a kill can be missing"
-    done = nursery.run(*command, env=env)
-    assert done.code == 0, done.stderr
+    nursery.run(*command, env=env).fine()
     held = stored(tmp_path / "r")
     assert len({row.request for row in held}) == 400
     times = Counter(keys_in(held))

@@ -71,20 +71,12 @@ def test_what_a_pool_keeps_of_each_source(sources: Path) -> None:
     assert [source.name for source in manifest.sources] == ["first", "second", "first-2"]
     assert [step.source for step in manifest.lineage] == ["first 1", "second 1", "first-2 1"]
     assert (manifest.name, manifest.licence, manifest.canary) == ("pool", "", "canary first canary second")
-    assert pl.read_parquet("pool/legibility.parquet")["item"].to_list() == [
-        "first/1",
-        "first/2",
-        "first-2/1",
-        "first-2/2",
-    ]
-    assert "| second | 6 | CC-BY-4.0 |" in _card(pooled.benchmark)
+    rated = [f"{source}/{item}" for source in ("first", "first-2") for item in (1, 2)]
+    assert pl.read_parquet("pool/legibility.parquet")["item"].to_list() == rated
+    et.export_file(pooled.benchmark, format="card")
+    assert "| second | 6 | CC-BY-4.0 |" in (pooled.benchmark.path / "README.md").read_text()
     order = Condition(order=7)
     assert shown_order(items["first/0"], order) == shown_order(Benchmark(Path("first"))["0"], order)
-
-
-def _card(benchmark: Benchmark) -> str:
-    et.export_file(benchmark, format="card")
-    return (benchmark.path / "README.md").read_text()
 
 
 @pytest.mark.parametrize(("drop", "left"), [(False, 10), (True, 8)])
@@ -189,10 +181,6 @@ def test_a_list_counts_once_for_each_value(workdir: Path) -> None:
     assert et.measure("guessing", run, by="kind").frame["n"].to_list() == [1, 2, 2, 1]
     assert et.measure("accuracy", run, where="kind=b").frame["n"].to_list() == [2]
     assert [item.id for item in et.subset(bench, only="kind=b", to="part").benchmark] == ["1", "2"]
-    pooled = et.pool([bench], to="pool", map_tags={"wide": f"kind@{_table(workdir)}"}).benchmark
+    (workdir / "wide.yaml").write_text("X: [a]\nY: [b, c]\n")
+    pooled = et.pool([bench], to="pool", map_tags={"wide": "kind@wide.yaml"}).benchmark
     assert [item.tags.get("wide") for item in pooled] == ["X", ["X", "Y"], "Y", None]
-
-
-def _table(folder: Path) -> Path:
-    (folder / "wide.yaml").write_text("X: [a]\nY: [b, c]\n")
-    return folder / "wide.yaml"

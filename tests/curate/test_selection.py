@@ -32,20 +32,6 @@ weights = st.integers(0, 1000)
 capped = st.dictionaries(names, st.tuples(weights, numbers), max_size=8)
 
 
-def apart(pairs: dict[str, tuple[int, int]]) -> tuple[dict[str, int], dict[str, int]]:
-    return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
-
-
-@given(capped, totals)
-def test_the_numbers_add_up_and_fit(pairs: dict[str, tuple[int, int]], total: int) -> None:
-    shares, capacity = apart(pairs)
-    taken = largest_remainder(shares, total, capacity)
-    assert list(taken) == list(shares)
-    assert all(0 <= taken[name] <= capacity[name] for name in shares)
-    assert all(taken[name] == 0 for name in shares if shares[name] == 0)
-    assert sum(taken.values()) == min(total, sum(capacity[name] for name in shares if shares[name]))
-
-
 def exact_shares(shares: dict[str, int], total: int, capacity: dict[str, int]) -> dict[str, Fraction]:
     """Shares that need not be whole, by clamping again and again: slow and plain."""
     full: dict[str, Fraction] = {}
@@ -60,18 +46,22 @@ def exact_shares(shares: dict[str, int], total: int, capacity: dict[str, int]) -
 
 
 @given(capped, totals)
-def test_what_full_ones_leave_goes_to_the_others_in_proportion(pairs: dict[str, tuple[int, int]], total: int) -> None:
-    shares, capacity = apart(pairs)
+def test_numbers_add_up_fit_and_are_in_proportion_where_others_are_full(
+    pairs: dict[str, tuple[int, int]], total: int
+) -> None:
+    shares, capacity = ({name: pair[which] for name, pair in pairs.items()} for which in (0, 1))
     taken = largest_remainder(shares, total, capacity)
+    assert list(taken) == list(shares)
+    assert all(0 <= taken[name] <= capacity[name] for name in shares)
+    assert all(taken[name] == 0 for name in shares if shares[name] == 0)
+    assert sum(taken.values()) == min(total, sum(capacity[name] for name in shares if shares[name]))
     exact = exact_shares(shares, total, capacity)
     assert all(abs(taken[name] - exact[name]) < 1 for name in shares)
 
 
 def test_worked_examples() -> None:
-    assert largest_remainder({"a": 470, "b": 160, "c": 158, "d": 120, "e": 61, "f": 31}, 100) == {
-        **{"a": 47, "b": 16, "c": 16, "d": 12},
-        **{"e": 6, "f": 3},
-    }
+    shares = {"a": 470, "b": 160, "c": 158, "d": 120, "e": 61, "f": 31}
+    assert largest_remainder(shares, 100) == {"a": 47, "b": 16, "c": 16, "d": 12, "e": 6, "f": 3}
     assert largest_remainder({"a": 1, "b": 1, "c": 2}, 12, {"a": 9, "b": 9, "c": 2}) == {"a": 5, "b": 5, "c": 2}
     assert largest_remainder({"b": 1, "a": 1}, 3) == {"b": 1, "a": 2}
     assert even({"x": 3, "y": 100, "z": 100}, 20) == {"x": 3, "y": 9, "z": 8}
@@ -151,11 +141,8 @@ def test_mmstar_takes_the_released_counts_where_the_pool_holds_no_more() -> None
     items = mmstar_pool(RELEASED)
     assert select(items, MMSTAR, seed=1).ids == tuple(item.id for item in items)
     largest = {core: max(axes.values()) for core, axes in RELEASED.items()}
-    wider = {
-        core: {axis: 500 if size == largest[core] else size for axis, size in axes.items()}
-        for core, axes in RELEASED.items()
-    }
-    items = mmstar_pool(wider)
+    more = {core: {axis: 500 for axis, n in axes.items() if n == largest[core]} for core, axes in RELEASED.items()}
+    items = mmstar_pool({core: axes | more[core] for core, axes in RELEASED.items()})
     chosen = select(items, MMSTAR, seed=1)
     expected = {(core, axis): size for core, axes in RELEASED.items() for axis, size in axes.items()}
     assert counts(items, chosen, "core", "axis") == expected
@@ -188,29 +175,17 @@ blocks = st.builds(
 )
 
 
-def made(rows: Iterable[tuple[str, str, str]]) -> list[Candidate]:
-    return [Candidate(str(n), {"core": c, "axis": a, "band": b}) for n, (c, a, b) in enumerate(rows)]
-
-
 @given(tagged, blocks, st.integers(0, 5), st.randoms(use_true_random=False))
-def test_the_order_of_the_pool_does_not_matter_and_is_kept(
+def test_quotas_are_met_or_reported_and_the_order_of_the_pool_does_not_matter_and_is_kept(
     rows: list[tuple[str, str, str]], block: Select, seed: int, random: Random
 ) -> None:
-    items = made(rows)
+    items = [Candidate(str(n), {"core": c, "axis": a, "band": b}) for n, (c, a, b) in enumerate(rows)]
     chosen = select(items, block, seed)
     shuffled = random.sample(items, len(items))
     other = select(shuffled, block, seed)
     assert set(other.ids) == set(chosen.ids)
     assert other.unmet == chosen.unmet
     assert list(other.ids) == [item.id for item in shuffled if item.id in set(chosen.ids)]
-
-
-@given(tagged, blocks, st.integers(0, 5))
-def test_each_quota_is_met_or_its_shortage_reported(
-    rows: list[tuple[str, str, str]], block: Select, seed: int
-) -> None:
-    items = made(rows)
-    chosen = select(items, block, seed)
     got, available = counts(items, chosen, "core"), Counter((core,) for core, *_ in rows)
     assert got == {core: min(block.count or 0, number) for core, number in available.items()}
     missing = sum((block.count or 0) - number for number in got.values())

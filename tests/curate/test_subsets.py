@@ -32,10 +32,6 @@ def _fitted(slopes: ArrayLike, intercepts: ArrayLike, standing: ArrayLike) -> It
     return ItemFit(np.array(slopes, float), np.array(intercepts, float), panel, 0, True)
 
 
-def _shares(draws: list[Subset]) -> Floats:
-    return np.bincount(np.concatenate([drawn.items for drawn in draws]), minlength=len(draws[0].chances)) / len(draws)
-
-
 @given(weights, st.integers(1, 60))
 def test_chances_sum_to_the_size_and_follow_weights_up_to_one(given_weights: Floats, size: int) -> None:
     chances = inclusion(given_weights, size)
@@ -57,14 +53,10 @@ def test_items_that_few_models_solve_are_likelier_and_none_is_left_out() -> None
     assert (chances[10:100:10] > chances[20:110:10]).all()
     assert chances[1] < chances[10] < 1.15 * chances[1], "what no model solves may be an error"
     assert chances.min() > 0
-    assert _shares(draws) == pytest.approx(chances, abs=0.035)
+    times = np.bincount(np.concatenate([draw.items for draw in draws]), minlength=len(chances))
+    assert times / len(draws) == pytest.approx(chances, abs=0.035)
     assert {len(subset.items) for subset in draws} == {11}
     assert drawn(answers, 11, 0, aimed=False).chances == pytest.approx(np.full(110, 0.1))
-
-
-def _items(count: int, seed: int) -> tuple[Floats, Floats]:
-    rng = np.random.default_rng(seed)
-    return rng.uniform(0.3, 2, count), rng.normal(0, 1.5, count)
 
 
 def _skilled(items: int, models: int, seed: int, skills: int) -> Floats:
@@ -97,8 +89,8 @@ def test_intervals_hold_for_models_at_random_and_for_stronger_ones(skills: int, 
 
 
 def test_a_model_that_gets_everything_right_still_has_an_interval() -> None:
-    slopes, intercepts = _items(60, 7)
-    fitted = _fitted(slopes, intercepts, np.array([-1.0, 0.0, 1.0]))
+    rng = np.random.default_rng(7)
+    fitted = _fitted(rng.uniform(0.3, 2, 60), rng.normal(0, 1.5, 60), [-1.0, 0.0, 1.0])
     subset = Subset(np.arange(0, 60, 3), np.full(60, 1 / 3))
     found = estimate(fitted, subset, np.array([[1.0, np.nan]] * 20))
     assert found.scores[0] > 0.9

@@ -41,16 +41,19 @@ def results(
     return Results(scores.lazy(), pl.DataFrame(rows_of_items, schema={**ITEM_TYPES, **tags}), models or {})
 
 
+def asked(model: str, scores: Iterable[float | None], modality: str = "image", **axes: Any) -> list[dict[str, Any]]:
+    """The rows of a model that answered the items 0, 1, … once."""
+    return [
+        {"model": model, "item": str(i), "modality": modality, "score": score, **axes}
+        for i, score in enumerate(scores)
+    ]
+
+
 def grid(
     scores: Mapping[str, Sequence[float | None]], items: Iterable[Mapping[str, Any]] = (), **axes: Any
 ) -> Results:
     """Results of models that answered the same items once: ``grid({"a": [1, 0], "b": [1, 1]})``."""
-    rows = [
-        {"model": model, "item": str(i), "score": score, **axes}
-        for model, column in scores.items()
-        for i, score in enumerate(column)
-    ]
-    return results(rows, items)
+    return results((row for model, column in scores.items() for row in asked(model, column, **axes)), items)
 
 
 def both(direct: Mapping[str, Sequence[float | None]], cot: Mapping[str, Sequence[float | None]]) -> Results:
@@ -59,9 +62,14 @@ def both(direct: Mapping[str, Sequence[float | None]], cot: Mapping[str, Sequenc
     return Results(pl.concat([one.scores, other.scores]), one.items)
 
 
-def measure(name: str, found: Results, **own: Any) -> Measured:
+def measure(name: str, found: Results, by: tuple[str, ...] = (), resamples: int = 2_000, **own: Any) -> Measured:
     """Measure with the default settings of a measure, some of them changed."""
-    return MEASURES[name].measure(found, Settings(own=own))
+    return MEASURES[name].measure(found, Settings(by=by, resamples=resamples, own=own))
+
+
+def by_model(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """The rows of a table that has one for each model."""
+    return {row["model"]: row for row in table.iter_rows(named=True)}
 
 
 Weight = float | tuple[float | None, int, int] | None

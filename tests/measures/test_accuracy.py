@@ -12,18 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import REPLY_TYPES
 from eyetest.measures.stats.chance import guessing
 from eyetest.measures.stats.intervals import mean
-from tests.measures.tables import grid, results
-
-SETTINGS = Settings()
-
-
-def rows(found: Results, settings: Settings = SETTINGS, name: str = "accuracy") -> list[dict[str, object]]:
-    return MEASURES[name].measure(found, settings).table.to_dicts()
+from tests.measures.tables import asked, grid, measure, results
 
 
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.9, 0.95]))
@@ -56,7 +50,7 @@ def test_bounds_stay_within_0_and_1_and_one_cluster_says_nothing() -> None:
 
 
 def test_one_row_a_series_and_failed_calls_are_counted_not_scored() -> None:
-    found = rows(grid({"a": [1, 0, 1, None], "b": [0, 0, 0, 0]}))
+    found = measure("accuracy", grid({"a": [1, 0, 1, None], "b": [0, 0, 0, 0]})).table.to_dicts()
     assert [row["model"] for row in found] == ["a", "b"]
     assert found[0] == {
         "model": "a",
@@ -74,21 +68,12 @@ def test_one_row_a_series_and_failed_calls_are_counted_not_scored() -> None:
 def test_missing_counts_what_the_benchmark_has_whichever_model_was_asked() -> None:
     """A model that was asked 3 of 8 items misses 5, by tag as in all; whose answers they are does not matter."""
     known = [{"item": str(i), "tag.core": "pq"[i % 2] if i < 6 else None} for i in range(8)]
-    asked = [{"item": str(i), "model": "some", "score": 1.0} for i in range(3)]
-    asked += [{"item": str(i), "model": "all", "score": None if i == 7 else 0.0} for i in range(8)]
-    whole = {row["model"]: (row["n"], row["missing"]) for row in rows(results(asked, known))}
-    assert whole == {"some": (3, 5), "all": (7, 1)}
-    by_tag = {
-        (row["model"], row["tag.core"]): (row["n"], row["missing"])
-        for row in rows(results(asked, known), Settings(by=("core",)))
-    }
-    assert by_tag == {
-        ("some", "p"): (2, 1),
-        ("some", "q"): (1, 2),
-        ("all", "p"): (3, 0),
-        ("all", "q"): (3, 0),
-        ("all", None): (1, 1),
-    }
+    found = grid({"some": [1.0] * 3, "all": [*[0.0] * 7, None]}, known)
+    whole = measure("accuracy", found).table
+    assert set(whole.select("model", "n", "missing").rows()) == {("some", 3, 5), ("all", 7, 1)}
+    by_tag = measure("accuracy", found, by=("core",)).table.select("model", "tag.core", "n", "missing").rows()
+    some, every = {("some", "p", 2, 1), ("some", "q", 1, 2)}, {("all", "p", 3, 0), ("all", "q", 3, 0)}
+    assert set(by_tag) == some | every | {("all", None, 1, 1)}
 
 
 def test_random_is_the_mean_of_one_over_n_and_frequent_the_best_letter() -> None:
@@ -99,41 +84,27 @@ def test_random_is_the_mean_of_one_over_n_and_frequent_the_best_letter() -> None
 def test_by_tag_and_without_text_items() -> None:
     golds = [("y", 2, 1), ("x", 4, 0), ("x", 4, 0), ("y", None, None)]
     items = [{"item": str(i), "tag.core": t, "options": o, "position": p} for i, (t, o, p) in enumerate(golds)]
-    found = MEASURES["guessing"].measure(grid({"a": [1] * 4}, items), Settings(by=("core",)))
+    found = measure("guessing", grid({"a": [1] * 4}, items), by=("core",))
     columns = ("benchmark", "tag.core", "random", "frequent", "letter", "items")
     assert "left out: 1 item without options or a known gold" in found.notes[0]
     assert found.table.select(columns).rows() == [("bench", "x", 0.25, 1.0, "A", 2), ("bench", "y", 0.5, 1.0, "B", 1)]
     with pytest.raises(NotMeasurable, match="--bench"):
-        MEASURES["guessing"].measure(grid({"a": [1]}), Settings())
-
-
-ITEMS: list[dict[str, Any]] = [
-    {"item": "1", "options": 4, "tag.field": "x"},
-    {"item": "2", "options": 4, "tag.field": "x"},
-    {"item": "3", "options": 10, "tag.field": "y"},
-    {"item": "4", "options": 2, "tag.field": "y"},
-]
-
-
-def solved(scores: dict[str, float | None], **more: Any) -> list[dict[str, Any]]:
-    return [{"model": "human", "item": item, "score": score, **more} for item, score in scores.items()]
+        measure("guessing", grid({"a": [1]}))
 
 
 def test_missing_rows_and_missing_scores_count_as_guesses() -> None:
-    found = MEASURES["guessing"].measure(results(solved({"1": 1, "2": 0, "3": None}), ITEMS), Settings()).table
-    row = found.row(0, named=True)
+    items = [{"item": str(i), "options": options} for i, options in enumerate((4, 4, 10, 2))]
+    row = measure("guessing", grid({"human": [1, 0, None]}, items)).table.row(0, named=True)
     assert row["expected"] == pytest.approx((1 + 0 + 1 / 10 + 1 / 2) / 4)
     assert row["expected_low"] < row["expected"] < row["expected_high"]
     assert (row["accuracy"], row["guessed"], row["n"]) == (0.5, 2, 2)
     assert row["paper"] == (1 + 1) / 4, "two of four are guessed, so half of them are right (MMMU-Pro, Eq. 2)"
     assert row["paper_low"] <= row["paper"] <= row["paper_high"]
-    every = MEASURES["guessing"].measure(results(solved(dict.fromkeys("1234", 1.0)), ITEMS), Settings()).table
-    assert "expected" not in every.columns
-    free = MEASURES["guessing"].measure(results(solved({"1": 1}), [ITEMS[0], {"item": "open"}]), Settings()).table
+    assert "expected" not in measure("guessing", grid({"human": [1.0] * 4}, items)).table.columns
+    free = measure("guessing", grid({"human": [1]}, [items[0], {"item": "open"}])).table
     assert free.item(0, "expected") == 0.5, "an open question cannot be guessed"
 
 
-FEW = Settings(resamples=100)
 UNREAD: tuple[dict[str, Any], ...] = (
     {"reading": "refused"},
     {"reading": "ambiguous"},
@@ -151,15 +122,13 @@ READ: tuple[dict[str, Any], ...] = (
 
 
 def answers(*kinds: dict[str, Any], model: str = "m", modality: str = "image") -> list[dict[str, Any]]:
-    return [
-        {"model": model, "modality": modality, "item": str(i), "score": 0.0} | kind for i, kind in enumerate(kinds)
-    ]
+    return [row | kind for row, kind in zip(asked(model, [0.0] * len(kinds), modality), kinds, strict=True)]
 
 
 @pytest.mark.parametrize(("kind", "share"), [*((kind, 0.5) for kind in UNREAD), *((kind, 0.0) for kind in READ)])
 def test_every_kind_of_answer_is_read_or_unread(kind: dict[str, Any], share: float) -> None:
     """An imported score stands whatever our rules make of the words."""
-    table = MEASURES["accuracy"].measure(results(answers({"score": 1.0}, kind)), FEW).table
+    table = measure("accuracy", results(answers({"score": 1.0}, kind))).table
     assert table.item(0, "unread") == share
     assert table.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
 
@@ -171,7 +140,7 @@ def test_the_share_is_that_of_the_row_in_every_table_of_accuracies(name: str) ->
     for model, unread in (("a", 1), ("b", 3)):
         kinds = [{"reading": "unparsed"}] * unread + [{"score": 1.0}] * (4 - unread)
         rows += answers(*kinds, model=model)
-    table = MEASURES[name].measure(results(rows, items), FEW).table
+    table = measure(name, results(rows, items), resamples=100).table
     assert dict(table.select("model", "unread").iter_rows()) == {"a": 0.25, "b": 0.75}
 
 
@@ -183,9 +152,8 @@ def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
     assert note.endswith("broken 99.5 % (2,306 of 2,318, mostly unparsed)")
     assert "fine" not in note
     assert caveats(results(fine)) == ()
-    (note,) = caveats(
-        results(fine + answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", modality="no-image"))
-    )
+    failed = answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", modality="no-image")
+    (note,) = caveats(results(fine + failed))
     assert "fine, no-image 87.5 % (7 of 8, mostly failed)" in note
 
 
@@ -208,8 +176,7 @@ def answered(counts: dict[str, int], model: str = "m") -> Results:
 
 def test_the_four_numbers_by_hand() -> None:
     """30 + 10 yeses said, 30 + 15 + 5 true: precision 3/4, recall 3/5, F1 2/3, share of yes 40 of 100."""
-    row = MEASURES["yes-no"].measure(answered({"tp": 30, "fp": 10, "tn": 40, "fn": 15, "?": 5}), Settings()).table
-    (found,) = row.to_dicts()
+    (found,) = measure("yes-no", answered({"tp": 30, "fp": 10, "tn": 40, "fn": 15, "?": 5})).table.to_dicts()
     assert found["accuracy"] == pytest.approx(0.70)
     assert found["precision"] == pytest.approx(0.75)
     assert found["recall"] == pytest.approx(0.60)

@@ -2,10 +2,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.measures import MEASURES, Settings
-from tests.measures.tables import results
-
-CIRCULAR = MEASURES["circular"]
+from tests.measures.tables import measure, results
 
 
 def turned(item: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
@@ -26,7 +23,7 @@ def turned(item: str, scores: list[float | None], **more: Any) -> list[dict[str,
 def test_right_in_every_order(asked: dict[str, Any], grouped: bool, expected: tuple[float, ...]) -> None:
     items = [{"item": item, "group": item[0], "cluster": item[0]} for item in asked if grouped]
     rows = [row for item, scores in asked.items() for row in turned(item, scores)]
-    row = CIRCULAR.measure(results(rows, items), Settings()).table.row(0, named=True)
+    row = measure("circular", results(rows, items)).table.row(0, named=True)
     assert [row[name] for name in ("circular", "plain", "n", "undecided")] == pytest.approx(expected)
     assert row["difference"] == pytest.approx(row["circular"] - row["plain"])
     if row["n"] > 1 and row["difference"]:
@@ -35,7 +32,7 @@ def test_right_in_every_order(asked: dict[str, Any], grouped: bool, expected: tu
 
 def test_items_in_one_order_and_texts_are_out() -> None:
     texts = [dict(row, metric="open", reading="text") for row in turned("t", [1, 1])]
-    measured = CIRCULAR.measure(results([*turned("1", [1, 0]), *turned("2", [1]), *texts]), Settings())
+    measured = measure("circular", results([*turned("1", [1, 0]), *turned("2", [1]), *texts]))
     assert measured.table.select("circular", "n", "one_order", "undecided").row(0) == (0, 1, 1, 0)
     assert "1 item" in measured.notes[0]
 
@@ -62,10 +59,8 @@ CHOICE = [{"item": str(number), "options": 4} for number in range(4)]
     ],
 )
 def test_what_carries_an_option_mark(answer: dict[str, Any], hits: int | None) -> None:
-    table = MEASURES["length"].measure(
-        results([said(True), answer | {"item": "2", "model": "x"}], CHOICE), Settings()
-    )
-    assert table.table.filter(model="x").get_column("format_hits").to_list() in ([hits], [])
+    table = measure("length", results([said(True), answer | {"item": "2", "model": "x"}], CHOICE)).table
+    assert table.filter(model="x").get_column("format_hits").to_list() in ([hits], [])
 
 
 def test_with_and_without_the_format_shot() -> None:
@@ -73,10 +68,7 @@ def test_with_and_without_the_format_shot() -> None:
         *(said(marked, str(i)) for i, marked in enumerate([True, False, True, True])),
         *(said(True, str(i), shots="format") for i in range(4)),
     ]
-    table = MEASURES["length"].measure(results(rows), Settings()).table
+    table = measure("length", results(rows)).table
     assert table.select("shots", "format_hits", "choice_n").rows() == [("format", 1, 4), ("none", 0.75, 4)]
     low, high = table.select("format_hits_low", "format_hits_high").row(0)
     assert 0.4 < low < high == 1
-
-
-FAST = Settings(resamples=200)

@@ -1,7 +1,7 @@
 """What all measures share: tag values, protocols and benchmarks are measured as if each were alone."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import MEASURES, NotMeasurable, Results
 from eyetest.measures.results import REPLY_TYPES, narrowed
-from tests.measures.tables import results
+from tests.measures.tables import measure, results
 
 BY_TAG = (
     *("accuracy", "best-no-image", "circular", "differences", "gain", "guessing"),
@@ -51,8 +51,7 @@ def panel() -> Results:
     return replace(results(rows, items), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
 
 
-def measured(name: str, of: Results, *by: str) -> pl.DataFrame:
-    return MEASURES[name].measure(of, Settings(by=by, resamples=50)).table
+measured = partial(measure, resamples=50)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +63,8 @@ def measured(name: str, of: Results, *by: str) -> pl.DataFrame:
     ],
 )
 def test_each_part_is_measured_as_if_it_were_alone(name: str, axis: str, value: str) -> None:
-    by = ("core",) if axis == "core" else ()
-    whole, alone = measured(name, panel(), *by), measured(name, narrowed(panel(), [(axis, [value])]))
+    whole = measured(name, panel(), ("core",) if axis == "core" else ()).table
+    alone = measured(name, narrowed(panel(), [(axis, [value])])).table
     column = "tag.core" if axis == "core" else axis
     if column not in whole.columns:
         assert name in ("gain", "best-no-image", "no-image-hits"), "the way of asking is in words"
@@ -87,7 +86,7 @@ def test_without_any_score_nothing_is_measured_and_one_line_says_so(name: str) -
     failed = {"outcome": "failed", "reading": None, "choice": None}
     of = results([{"item": "1", "model": model, **failed} for model in "ab"])
     if name == "accuracy":
-        assert measured(name, of)["accuracy"].to_list() == [None, None]
+        assert measured(name, of).table["accuracy"].to_list() == [None, None]
         return
     with pytest.raises(NotMeasurable, match=rf"^{name}: [^\n]+$"):
         measured(name, of)

@@ -5,11 +5,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures import Results, Settings
 from eyetest.measures.compare import Terms, contest, flips_of, verdict
 from eyetest.measures.results import narrowed
 from eyetest.measures.stats.paired import holm, paired, smallest_difference, smallest_shift
-from tests.measures.tables import grid, mcnemar, results
+from tests.measures.tables import asked, grid, mcnemar, measure, results
 
 THREE: dict[str, list[float | None]] = {
     "a": [1, 1, 1, 1, 1, 1, 0, 1, 1, 1],
@@ -18,12 +18,8 @@ THREE: dict[str, list[float | None]] = {
 }
 
 
-def differences(given: Results, by: tuple[str, ...] = (), **own: object) -> pl.DataFrame:
-    return MEASURES["differences"].measure(given, Settings(by=by, own=own)).table
-
-
 def test_every_pair_of_models_has_a_row() -> None:
-    table = differences(grid(THREE))
+    table = measure("differences", grid(THREE)).table
     assert table.select("a", "b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
     first = table.row(0, named=True)
     assert (first["a_mean"], first["b_mean"], first["difference"]) == pytest.approx((0.9, 0.3, 0.6))
@@ -36,14 +32,9 @@ def test_every_pair_of_models_has_a_row() -> None:
 
 
 def test_tests_of_an_item_are_averaged_and_fractions_compared_by_t() -> None:
-    scores = {"a": [(1, 1), (1, 0), (1, 1), (0, 0)], "b": [(0, 1), (1, 0), (0, 0), (0, 1)]}
-    rows = [
-        {"model": model, "item": str(i), "order": order, "score": score}
-        for model in scores
-        for i, pair in enumerate(scores[model])
-        for order, score in enumerate(pair)
-    ]
-    found = differences(results(rows)).row(0, named=True)
+    by_order = {"a": [(1, 1, 1, 0), (1, 0, 1, 0)], "b": [(0, 1, 0, 0), (1, 0, 0, 1)]}
+    rows = [row for m, orders in by_order.items() for n in (0, 1) for row in asked(m, orders[n], order=n)]
+    found = measure("differences", results(rows)).table.row(0, named=True)
     expected = paired([1, 0.5, 1, 0], [0.5, 0.5, 0, 0.5])
     assert (found["difference"], found["p"]) == pytest.approx((expected.difference, expected.p))
     assert (found["test"], found["only_a"], found["n"]) == ("paired t", None, 4)
@@ -54,10 +45,8 @@ def test_tests_of_an_item_are_averaged_and_fractions_compared_by_t() -> None:
 def test_what_one_pair_could_see_and_one_of_many() -> None:
     rng = np.random.default_rng(0)
     given = grid({model: [float(s) for s in rng.random(200) < 0.5] for model in "abc"})
-    one, many = (
-        differences(narrowed(given, [("model", "ab")])).row(0, named=True),
-        differences(given).row(0, named=True),
-    )
+    panels = (narrowed(given, [("model", "ab")]), given)
+    one, many = (measure("differences", panel).table.row(0, named=True) for panel in panels)
     assert one["detectable"] == one["detectable_adjusted"] == many["detectable"]
     assert many["detectable_adjusted"] == smallest_difference(
         200, (many["only_a"] + many["only_b"]) / 200, 0.8, 1 - 0.05 / 3
@@ -80,17 +69,23 @@ def together(*parts: Results) -> Results:
     return Results(pl.concat([part.scores for part in parts]), parts[0].items)
 
 
-def test_all_pairs_in_the_order_of_the_ranking_better_model_first() -> None:
-    found = contest(scored(SKILLS), (), FEW)
+def test_all_pairs_and_their_flips_in_the_order_of_the_ranking_better_model_first() -> None:
+    results = scored(SKILLS)
+    found = contest(results, (), FEW)
     order = found.ranking.get_column("model").to_list()
     assert (order[0], order[-1]) == ("best", "weak")
     assert found.pairs.select("a", "b").rows() == list(combinations(order, 2))
     assert (found.pairs.get_column("difference") >= 0).all()
+    lists = flips_of(results, found)
+    assert lists.select("a", "b").unique(maintain_order=True).rows() == found.pairs.select("a", "b").rows()
     for row in found.pairs.iter_rows(named=True):
         assert row["difference"] == pytest.approx(row["a_mean"] - row["b_mean"])
         assert row["difference_low"] <= row["difference"] <= row["difference_high"]
         assert row["only_a"] - row["only_b"] == round(row["difference"] * row["n"])
         assert f"{row['a']} leads {row['b']} by" in row["verdict"]
+        here = lists.filter(a=row["a"], b=row["b"])
+        assert len(here.filter(only=row["a"])) == row["only_a"]
+        assert len(here.filter(only=row["b"])) == row["only_b"]
 
 
 def test_each_protocol_has_an_order_of_its_own() -> None:
@@ -102,17 +97,6 @@ def test_each_protocol_has_an_order_of_its_own() -> None:
     assert set(lists.get_column("ask")) == {"cot", "direct"}
     assert (cot.get_column("b_score") == 0).all()
     assert len(cot) == found.pairs.item(0, "only_a")
-
-
-def test_flips_are_those_of_the_pairs_in_the_table() -> None:
-    results = scored(SKILLS)
-    found = contest(results, (), FEW)
-    lists = flips_of(results, found)
-    assert lists.select("a", "b").unique(maintain_order=True).rows() == found.pairs.select("a", "b").rows()
-    for row in found.pairs.iter_rows(named=True):
-        here = lists.filter(a=row["a"], b=row["b"])
-        assert len(here.filter(only=row["a"])) == row["only_a"]
-        assert len(here.filter(only=row["b"])) == row["only_b"]
 
 
 PAIR: dict[str, Any] = {

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.results import EXCHANGED_TYPES
 from eyetest.measures.stats import memorization
-from tests.measures.tables import measure, results, weighed
+from tests.measures.tables import by_model, measure, results, weighed
 
 """How often a model that knows an original gives its gold on a twin, against what it sees."""
 ORIGINALS, LETTERS = 600, "ABCD"
@@ -25,8 +25,7 @@ Floats = NDArray[np.float64]
 
 
 def measured(said: list[Row], rows: list[Row]) -> dict[str, Row]:
-    table = measure("contamination", results(said, rows)).table
-    return {row["model"]: row for row in table.iter_rows(named=True)}
+    return by_model(measure("contamination", results(said, rows)).table)
 
 
 def items(rng: Random, twins: int = 3, count: int = ORIGINALS) -> list[Row]:
@@ -54,10 +53,8 @@ def answers(
         knows = int(row["group"]) < leaked * ORIGINALS and row["tag.edition"] != "fresh"
         if knows and (row["tag.edition"] == "original" or rng.random() < HOLDS):
             choice = golds[row["group"]]
-        answers.append(
-            {"item": row["item"], "model": model, "choice": choice, "score": float(choice == row["gold"])}
-            | {"modality": modality}
-        )
+        about = {"item": row["item"], "model": model, "modality": modality}
+        answers.append(about | {"choice": choice, "score": float(choice == row["gold"])})
     return answers
 
 
@@ -128,8 +125,7 @@ def test_twins_that_are_less_plausible_need_clean_models_beside() -> None:
     rows = [row for row in items(Random(3)) if row["tag.edition"] != "fresh"]
     models = {f"clean-{number}": 0.0 for number in range(8)} | {"new": 0.0, "leaked": 0.03}
     found = with_likelihoods(np.random.default_rng(1), rows, models, prefer=0.4)
-    plain = {row["model"]: row["p"] for row in measure("contamination", found).table.iter_rows(named=True)}
-    assert max(plain.values()) < 0.01
+    assert max(measure("contamination", found).table["p"]) < 0.01
     beside = measure("contamination", found, clean=",".join(list(models)[:8]))
     rest = {row["model"]: row["p"] for row in beside.table.iter_rows(named=True)}
     assert rest["clean-0"] is None
@@ -224,11 +220,10 @@ def in_words(said: list[Row], rows: list[Row]) -> Results:
         for row in families[group_of[reply["item"]]]
         if row["tag.edition"] != "fresh"
     ]
-    plain = results(
-        [reply | {"choice": None, "metric": "open"} for reply in replies],
-        [row | {"gold": None} for row in rows],
+    words = [reply | {"choice": None, "metric": "open"} for reply in replies]
+    return replace(
+        results(words, [row | {"gold": None} for row in rows]), exchanged=pl.LazyFrame(kin, schema=EXCHANGED_TYPES)
     )
-    return replace(plain, exchanged=pl.LazyFrame(kin, schema=EXCHANGED_TYPES))
 
 
 def test_answers_in_words_count_as_letters_do() -> None:
@@ -247,11 +242,11 @@ def test_answers_in_words_count_as_letters_do() -> None:
 def test_without_words_answers_count_for_the_drop_alone() -> None:
     rows = [row | {"gold": None, "options": None} for row in items(Random(3)) if row["tag.edition"] != "fresh"]
     said = [{"item": row["item"], "score": float(row["tag.edition"] == "original")} for row in rows]
-    (row,) = MEASURES["contamination"].measure(results(said, rows), Settings()).table.iter_rows(named=True)
+    (row,) = measure("contamination", results(said, rows)).table.iter_rows(named=True)
     assert (row["drop"], row["p"], row["dose"], row["n"]) == (1.0, None, None, ORIGINALS)
     assert "fresh_drop" not in row
 
 
 def test_without_twins_it_says_how_to_draw_some() -> None:
     with pytest.raises(NotMeasurable, match="harden renew --twins"):
-        MEASURES["contamination"].measure(results([{"item": "1", "score": 1.0}], [{"item": "1"}]), Settings())
+        measure("contamination", results([{"item": "1", "score": 1.0}], [{"item": "1"}]))

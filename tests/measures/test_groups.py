@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.results import narrowed, read_where
 from eyetest.models.specs import named_models
 from eyetest.records import ModelEntry
 from eyetest.redaction import learn
-from tests.measures.tables import results
+from tests.measures.tables import asked, measure, results
 
 MODELS = {
     "a": ModelEntry(spec="x", size_b=7, open=True, tuning="LoRA", facts={"year": 2023, "licence": "mit"}),
@@ -28,14 +28,14 @@ SCORES = {
 
 def answers() -> Results:
     """``b`` was asked twice about the first item, right once: models count alike, however often they were asked."""
-    rows = [{"model": m, "item": str(i), "score": float(s)} for m, own in SCORES.items() for i, s in enumerate(own)]
+    rows = [row for model, scores in SCORES.items() for row in asked(model, scores)]
     rows.append({"model": "b", "item": "0", "score": 0.0, "sample": 1})
     items = [{"item": str(i), "tag.task": "xy"[i // 4], "options": 4, "position": 0} for i in range(8)]
     return results(rows, items, MODELS)
 
 
 def measured(name: str, *by: str, **own: Any) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    found = MEASURES[name].measure(answers(), Settings(by=by, resamples=50, own=own))
+    found = measure(name, answers(), by, 50, **own)
     return found.table.to_dicts(), found.notes
 
 
@@ -83,7 +83,7 @@ def test_entropies_are_of_each_model_before_they_are_averaged() -> None:
         for i, c in enumerate(cs)
     ]
     found = results(rows, [{"item": "1", "options": 4, "position": 0}], MODELS)
-    table = MEASURES["instability"].measure(found, Settings(by=("model.open",))).table.filter(source="all")
+    table = measure("instability", found, by=("model.open",)).table.filter(source="all")
     assert dict(table.select("model.open", "entropy").iter_rows()) == pytest.approx({"no": log(2), "yes": log(2) / 2})
     assert table["tests"].to_list() == [4, 4]
 

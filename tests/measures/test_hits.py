@@ -1,12 +1,14 @@
 """Hits without the image: by chance, by most inspectors, by models whose language model misses."""
 
+from itertools import product
+
 import polars as pl
 import pytest
 from scipy import stats
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.records import ModelEntry
-from tests.measures.tables import grid, measure, results
+from tests.measures.tables import asked, grid, measure, results
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "A", "position": 0} for i in range(4)]
 INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
@@ -14,20 +16,15 @@ INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
 
 def test_items_by_number_of_hits_beside_chance() -> None:
     table = measure("no-image-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
-    assert dict(zip(table["hits"], table["items"], strict=True)) == {0: 1, 5: 1, 6: 1, 8: 1} | dict.fromkeys(
-        (1, 2, 3, 4, 7), 0
-    )
+    assert table["hits"].to_list() == [*range(9)]
+    assert table["items"].to_list() == [1, 0, 0, 0, 0, 1, 1, 0, 1]
     assert table["by_chance"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
 
 
 def test_only_answers_without_the_image_are_hits_and_a_test_more_than_half_right_is_one() -> None:
     with pytest.raises(NotMeasurable, match="modality no-image"):
         measure("no-image-hits", grid(INSPECTORS, ITEMS))
-    samples = [
-        {"item": item, "modality": "no-image", "sample": sample, "score": float(sample < right)}
-        for item, right in (("0", 6), ("1", 5))
-        for sample in range(10)
-    ]
+    samples = [row for n in range(10) for row in asked("m", [float(n < 6), float(n < 5)], "no-image", sample=n)]
     table = measure("no-image-hits", results(samples, ITEMS)).table
     assert table["items"].to_list() == [1, 1]
 
@@ -47,13 +44,9 @@ def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
 
 
 def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
-    asked = [
-        {"item": item["item"], "model": model, "modality": "no-image", "sample": sample, "score": 0.0}
-        for item in ITEMS
-        for model, samples in (("a", 5), ("b", 2), ("c", 1))
-        for sample in range(samples)
-    ]
-    table = measure("no-image-hits", results(asked, ITEMS)).table
+    samples = [(model, sample) for model, count in (("a", 5), ("b", 2), ("c", 1)) for sample in range(count)]
+    rows = [row for model, sample in samples for row in asked(model, [0.0] * 4, "no-image", sample=sample)]
+    table = measure("no-image-hits", results(rows, ITEMS)).table
     a, b, c = stats.binom.sf(2, 5, 0.25), 0.25**2, 0.25
     assert table["by_chance"][0] == pytest.approx((1 - a) * (1 - b) * (1 - c))
     assert table["by_chance"][3] == pytest.approx(a * b * c)
@@ -63,18 +56,12 @@ def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
 def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
     items = [item | {"tag.half": "qqpp"[i]} for i, item in enumerate(ITEMS)]
     some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, modality="no-image")
-    found = MEASURES["no-image-hits"].measure(some, Settings(by=("half",)))
-    assert found.table.select("tag.half", "hits", "items").rows() == [
-        ("p", 0, 2),
-        ("p", 1, 0),
-        ("p", 2, 0),
-        ("q", 0, 0),
-        ("q", 1, 1),
-        ("q", 2, 1),
-    ]
+    found = measure("no-image-hits", some, by=("half",))
+    assert found.table.select("tag.half", "hits").rows() == [*product("pq", range(3))]
+    assert found.table["items"].to_list() == [2, 0, 0, 0, 1, 1]
     assert found.notes == ("1 item with answers of fewer inspectors than others",)
     with pytest.raises(NotMeasurable, match="rows are items already"):
-        MEASURES["no-image-hits"].measure(some, Settings(by=("half",), own={"over": "items"}))
+        measure("no-image-hits", some, by=("half",), over="items")
 
 
 def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:

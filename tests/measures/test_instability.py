@@ -1,6 +1,7 @@
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.api import OLS
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from tests.measures.tables import entropy, results
+from eyetest.measures import NotMeasurable, Results
+from tests.measures.tables import entropy, measure, results
 
-MEASURE = MEASURES["instability"]
+instability = partial(measure, "instability")
 
 
 def asked(item: str, choices: str, axis: str = "sample", **more: Any) -> Iterator[dict[str, Any]]:
@@ -33,10 +35,8 @@ def items(*names: str, options: int | None = 4, **more: Any) -> list[dict[str, A
     return [{"item": name, "options": options, **more} for name in names]
 
 
-def row(of: Results, **where: Any) -> dict[str, Any]:
-    table = MEASURE.measure(of, Settings(by=where.pop("by", ()))).table
-    wanted = {"source": "all"} | where
-    return table.row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in wanted.items()), named=True)
+def row(of: Results) -> dict[str, Any]:
+    return instability(of).table.row(by_predicate=pl.col("source") == "all", named=True)
 
 
 def test_the_mean_over_items() -> None:
@@ -51,10 +51,8 @@ def test_the_mean_over_items() -> None:
 
 
 def test_text_items_and_items_asked_once_are_out() -> None:
-    texts = [
-        {"item": "t", "sample": n, "reading": r, "metric": "open", "score": 0.0}
-        for n, r in ((0, "text"), (1, "refused"))
-    ]
+    open_ = {"item": "t", "metric": "open", "score": 0.0}
+    texts = [open_ | {"sample": n, "reading": reading} for n, reading in enumerate(("text", "refused"))]
     given = [{"item": "g", "sample": n, "reading": "refused", "metric": "given", "score": 0.0} for n in range(2)]
     known = [*items("1", "2"), *items("t", "g", options=None)]
     found = row(results([*asked("1", "AB"), *asked("2", "A"), *texts, *given], known))
@@ -72,7 +70,7 @@ def test_sources_vary_alone() -> None:
         {"template": 1, "order": 1, "choice": "D"},
     ]
     of = results([{"item": "1", "score": 0.0, **test} for test in rows], items("1"))
-    table = MEASURE.measure(of, Settings()).table
+    table = instability(of).table
     found = dict(table.select("source", "entropy").rows())
     assert found == {
         "all": pytest.approx(entropy([4, 1, 1, 1]).plain),
@@ -84,10 +82,10 @@ def test_sources_vary_alone() -> None:
 
 
 def test_notes() -> None:
-    few = MEASURE.measure(results([*asked("1", "AB"), *asked("2", "A?")], items("1", "2")), Settings()).notes
+    few = instability(results([*asked("1", "AB"), *asked("2", "A?")], items("1", "2"))).notes
     assert "2 tests an item" in few[0]
     assert few[1].startswith("1 item of")
-    assert MEASURE.measure(results(asked("1", "ABABA"), items("1")), Settings()).notes == ()
+    assert instability(results(asked("1", "ABABA"), items("1"))).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +99,7 @@ def test_notes() -> None:
 )
 def test_not_measurable(rows: list[dict[str, Any]], why: str) -> None:
     with pytest.raises(NotMeasurable, match=f"instability: .*{why}"):
-        MEASURE.measure(results(rows, items("1")), Settings())
+        instability(results(rows, items("1")))
 
 
 @given(
@@ -118,11 +116,9 @@ def test_as_counted_one_by_one(answers: dict[tuple[str, str], str]) -> None:
     for (model, _), letters in answers.items():
         counts = Counter(letters.replace("?", ""))
         if counts.total() > 1:
-            expected.setdefault(model, []).append(
-                -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
-            )
+            expected.setdefault(model, []).append(entropy([*counts.values()]).plain)
     try:
-        table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
+        table = instability(results(rows, items("1", "2", "3"))).table
     except NotMeasurable:
         assert not expected
         return
@@ -153,19 +149,14 @@ OWN: dict[str, list[float | None]] = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [1, 0
 
 
 def by_turn(found: Results) -> pl.DataFrame:
-    return MEASURES["accuracy"].measure(found, Settings(by=("turn",))).table
+    return measure("accuracy", found, by=("turn",)).table
 
 
 def test_accuracy_by_turn_has_the_slope_of_each_history() -> None:
     table = by_turn(results(scores("gold", GOLD) + scores("own", OWN), ITEMS))
-    assert table.select("history", "tag.turn", "accuracy", "n").rows() == [
-        ("gold", "1", 1.0, 4),
-        ("gold", "2", 0.75, 4),
-        ("gold", "3", 0.75, 4),
-        ("own", "1", 1.0, 4),
-        ("own", "2", 0.5, 4),
-        ("own", "3", 0.0, 3),
-    ]
+    assert table.select("history", "tag.turn").rows() == [*product(("gold", "own"), "123")]
+    assert table["accuracy"].to_list() == [1.0, 0.75, 0.75, 1.0, 0.5, 0.0]
+    assert table["n"].to_list() == [4, 4, 4, 4, 4, 3]
     assert table["slope"][0] == pytest.approx(-0.125)
     assert (table["slope_low"] < table["slope"]).all()
 
@@ -200,17 +191,14 @@ def test_the_interval_of_the_slope_covers(dialogues: int, turns: int) -> None:
         levels, slopes = 0.7 + rng.normal(0, 0.1, dialogues), -0.05 + rng.normal(0, 0.03, dialogues)
         chances = levels[:, None] + slopes[:, None] * (np.arange(turns) - (turns - 1) / 2)
         answers = (rng.random(chances.shape) < chances).ravel()
-        found = results(
-            [{"item": name, "score": float(s)} for (name, *_), s in zip(names, answers, strict=True)], known
-        )
-        row = MEASURES["accuracy"].measure(found, Settings(by=("turn",))).table.row(0, named=True)
+        answered = [{"item": name, "score": float(s)} for (name, *_), s in zip(names, answers, strict=True)]
+        row = by_turn(results(answered, known)).row(0, named=True)
         held += row["slope_low"] <= -0.05 <= row["slope_high"]
     assert 0.92 <= held / 400 <= 0.985
 
 
 def test_the_slope_is_that_of_statsmodels() -> None:
     """Least squares with a dummy for each dialogue; the interval is about as wide as the clustered one."""
-    api = pytest.importorskip("statsmodels.api")
     draw = np.random.default_rng(0)
     groups = np.repeat(np.arange(60), 6)
     x = np.tile(np.arange(1.0, 7.0), 60)
@@ -221,7 +209,7 @@ def test_the_slope_is_that_of_statsmodels() -> None:
     ]
     found = by_turn(results([{"item": k["item"], "score": s} for k, s in zip(known, y, strict=True)], known))
     centred = [v - (np.bincount(groups, v) / 6)[groups] for v in (x, y)]
-    fitted = api.OLS(centred[1], centred[0]).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    fitted = OLS(centred[1], centred[0]).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
     assert found["slope"][0] == pytest.approx(fitted.params[0])
     low, high = fitted.conf_int()[0]
     assert found["slope_high"][0] - found["slope_low"][0] == pytest.approx(high - low, rel=0.1)

@@ -1,6 +1,6 @@
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,20 +9,20 @@ import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results, Settings
 from eyetest.measures.linked import sides, unpaired
 from eyetest.measures.stats.intervals import NOTHING, mean
 from eyetest.measures.stats.paired import paired
 from eyetest.records import ModelEntry
-from tests.measures.tables import both, measure, results
+from tests.measures.tables import asked, both, measure, results
 
-MEASURE = MEASURES["linked"]
-TO_COT = Settings(own={"from": "ask=direct", "to": "ask=cot"})
+linked = partial(measure, "linked")
+TO_COT: dict[str, Any] = {"from": "ask=direct", "to": "ask=cot"}
 
 
 def test_paired_differences_and_ranks() -> None:
     of = both({"a": [1, 1, 1, 0], "b": [0, 1, 0, 0]}, {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
-    table = MEASURE.measure(of, TO_COT).table
+    table = linked(of, **TO_COT).table
     assert table.select("model", "from_score", "to_score", "difference").rows() == [
         ("a", 0.75, 0.25, -0.5),
         ("b", 0.25, 0.75, 0.5),
@@ -56,7 +56,7 @@ def test_all_models_and_tag_values_of_a_protocol_are_adjusted_together() -> None
         for item in items:
             scores = {"direct": rng.random() < 0.5, "cot": rng.random() < 0.62}
             rows += [{"item": item["item"], "model": model, "ask": ask, "score": s} for ask, s in scores.items()]
-    table = MEASURE.measure(results(rows, items), Settings(by=("kind",), own=TO_COT.own, resamples=50)).table
+    table = linked(results(rows, items), ("kind",), 50, **TO_COT).table
     known = table.select("p", "p_adjusted").drop_nulls().sort("p")
     steps = len(known) - np.arange(len(known))
     expected = np.minimum(np.maximum.accumulate(known["p"].to_numpy() * steps), 1)
@@ -66,32 +66,25 @@ def test_all_models_and_tag_values_of_a_protocol_are_adjusted_together() -> None
 
 def test_items_to_read_by_how_many_models_lost_them() -> None:
     of = both({"a": [1, 1, 0], "b": [1, 0, 1], "c": [None, 1, 1]}, {"a": [0, 0, 1], "b": [0, 0, 1], "c": [1, 1, 1]})
-    own = {"from": "ask=direct", "to": "ask=cot", "over": "items"}
-    table = MEASURE.measure(of, Settings(own=own)).table
+    table = linked(of, **TO_COT, over="items").table
     assert table.columns == ["item", "lost", "won", "n", "lost_by", "won_by"]
     assert table.rows() == [("0", 2, 0, 2, "a, b", ""), ("1", 1, 0, 3, "a", ""), ("2", 0, 1, 3, "", "a")]
     with pytest.raises(InputError, match="expected items"):
-        MEASURE.measure(of, Settings(own=own | {"over": "rows"}))
-    benchmarks = [asked("1", 1.0, benchmark="four"), asked("2", 1, benchmark="four"), asked("1", 0, benchmark="ten")]
-    own = {"from": "benchmark=four", "to": "benchmark=ten", "over": "items"}
-    assert MEASURE.measure(results(benchmarks), Settings(own=own)).table["item"].to_list() == ["1"], (
-        "same by their id"
-    )
+        linked(of, **TO_COT, over="rows")
+    benchmarks = results([*asked("a", [1, 1], benchmark="four"), *asked("a", [0], benchmark="ten")])
+    by_id = linked(benchmarks, **TO_COT | {"from": "benchmark=four", "to": "benchmark=ten"}, over="items").table
+    assert by_id["item"].to_list() == ["0"]
 
 
 def compare(of: Results, start: str, end: str, **more: Any) -> tuple[list[str], pl.DataFrame]:
     return sides(of, Settings(own={"from": start, "to": end}, **more))
 
 
-def asked(item: str, score: float | None, **more: Any) -> dict[str, Any]:
-    return {"item": item, "score": score, **more}
-
-
-BOTH = [asked("1", 1), asked("1", 0, ask="cot"), asked("2", 1), asked("3", 1, ask="cot")]
+BOTH = [*asked("m", [1, 1]), *asked("m", [0, None, 1], ask="cot")]
 
 
 def test_a_mixture_has_to_be_separated() -> None:
-    rows = [asked("1", 1), asked("1", 1, modality="no-image"), asked("1", 0, ask="cot", modality="screenshot")]
+    rows = asked("m", [1]) + asked("m", [1], "no-image") + asked("m", [0], "screenshot", ask="cot")
     with pytest.raises(InputError, match="from: say which modality is meant: image, no-image"):
         compare(results(rows), "ask=direct", "ask=cot,modality=screenshot")
 
@@ -110,7 +103,8 @@ def test_what_cannot_be_understood(start: str, end: str, why: str) -> None:
         compare(results(BOTH), start, end)
 
 
-APART = [asked("1", 1), asked("2", 0, ask="cot")]
+SHOTS = [*asked("m", [1]), *asked("m", [0], ask="cot", shots="two")]
+APART = [*asked("m", [1]), *asked("m", [None, 0], ask="cot")]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +114,7 @@ APART = [asked("1", 1), asked("2", 0, ask="cot")]
         (BOTH, "ask=direct", "", "say what to compare"),
         (BOTH, "ask=direct", "ask=ocr", "nothing was scored under ask=ocr"),
         (APART, "ask=direct", "ask=cot", "the two settings have no item in common"),
-        ([asked("1", 1), asked("1", 0, ask="cot", shots="two")], "ask=direct", "ask=cot", "the same model, shots"),
+        (SHOTS, "ask=direct", "ask=cot", "the same model, shots"),
     ],
 )
 def test_what_cannot_be_compared(rows: list[dict[str, Any]], start: str, end: str, why: str) -> None:
@@ -131,19 +125,13 @@ def test_what_cannot_be_compared(rows: list[dict[str, Any]], start: str, end: st
 Columns = Mapping[str, Mapping[str, Sequence[float | None]]]
 
 
-def linked(scores: Columns, options: dict[str, int], modalities: Mapping[str, str] = MappingProxyType({})) -> Results:
-    """Scores by benchmark and model over items 0, 1, …; ``modalities`` of benchmarks without images."""
+def chain(scores: Columns, options: dict[str, int]) -> Results:
+    """Scores by benchmark and model over items 0, 1, …; those of the benchmark ``shot`` are of screenshots."""
     rows = [
-        {
-            "benchmark": bench,
-            "model": model,
-            "item": str(i),
-            "score": score,
-            "modality": (modalities or {}).get(bench, "image"),
-        }
+        row
         for bench, models in scores.items()
         for model, column in models.items()
-        for i, score in enumerate(column)
+        for row in asked(model, column, "screenshot" if bench == "shot" else "image", benchmark=bench)
     ]
     items = [
         {"benchmark": bench, "item": str(i), "options": options[bench], "cluster": f"{bench}{i}"}
@@ -156,11 +144,11 @@ def linked(scores: Columns, options: dict[str, int], modalities: Mapping[str, st
 FOUR = {"a": [1.0, 1, 1, 0], "b": [1.0, 0, 1, 1]}
 TEN = {"a": [1.0, 1, 0, 0], "b": [0.0, 0, 1, 0]}
 SHOT = {"a": [0.0, 1, 0, 0], "b": [1.0, 0, 1, 1]}
-CHAIN = linked({"few": FOUR, "ten": TEN, "shot": SHOT}, {"few": 4, "ten": 10, "shot": 10}, {"shot": "screenshot"})
+CHAIN = chain({"few": FOUR, "ten": TEN, "shot": SHOT}, {"few": 4, "ten": 10, "shot": 10})
 
 
 def test_settings_are_recognised_by_their_items() -> None:
-    table = measure("linked", CHAIN).table.sort("model")
+    table = linked(CHAIN).table.sort("model")
     assert table.select("model", "four", "ten", "vision", "overall").rows() == [
         ("a", 0.75, 0.5, 0.25, 0.375),
         ("b", 0.75, 0.25, 0.75, 0.5),
@@ -177,11 +165,11 @@ def test_settings_are_recognised_by_their_items() -> None:
 
 
 def test_the_original_has_other_items_and_is_not_paired() -> None:
-    source = linked({"source": {"a": [1.0] * 9 + [0.0], "b": [1.0] * 5 + [0.0] * 5}}, {"source": 4})
+    source = chain({"source": {"a": [1.0] * 9 + [0.0], "b": [1.0] * 5 + [0.0] * 5}}, {"source": 4})
     other = (pl.lit("s") + pl.col("item")).alias("item")
     scores, items = source.scores.with_columns(other), source.items.with_columns(other)
     of = Results(pl.concat([CHAIN.scores, scores]), pl.concat([CHAIN.items, items]))
-    measured = measure("linked", of, original="benchmark=source")
+    measured = linked(of, original="benchmark=source")
     table = measured.table.sort("model")
     assert table.select("original", "paired").rows() == [(0.9, False), (0.5, False)]
     assert table["delta1"].to_list() == pytest.approx([0.5 - 0.9, 0.25 - 0.5])
@@ -203,7 +191,7 @@ def test_real_verdicts(shared: Path) -> None:
     items = [
         {"benchmark": name, "item": item, "options": n} for name, n in (("four", 4), ("ten", 10)) for item in ids
     ]
-    table = measure("linked", results(rows, items)).table
+    table = linked(results(rows, items)).table
     whole = table.drop_nulls(["four", "ten", "vision"])
     assert len(whole) == 8
     for row in whole.iter_rows(named=True):
@@ -220,20 +208,11 @@ def test_real_verdicts(shared: Path) -> None:
 
 def test_generated_less_weighed_answers_by_backbone() -> None:
     """ReForm-Eval's gap: a is right in 2 of 4 generated and in 3 weighed answers, b in none and in 2."""
-    right = {
-        ("a", "generate"): "1010",
-        ("a", "likelihood"): "1101",
-        ("b", "generate"): "0000",
-        ("b", "likelihood"): "0110",
-    }
-    rows = [
-        {"item": str(item), "model": model, "method": method, "score": float(score)}
-        for (model, method), scores in right.items()
-        for item, score in enumerate(scores)
-    ]
+    rows = asked("a", [1, 0, 1, 0]) + asked("a", [1, 1, 0, 1], method="likelihood")
+    rows += asked("b", [0, 0, 0, 0]) + asked("b", [0, 1, 1, 0], method="likelihood")
     found = results(rows, models={name: ModelEntry(spec=f"x:{name}", base="lm") for name in "ab"})
-    sides = {"from": "method=likelihood", "to": "method=generate", "over": "", "original": ""}
-    each = MEASURES["linked"].measure(found, Settings(own=sides)).table
+    sides: dict[str, Any] = {"from": "method=likelihood", "to": "method=generate", "over": "", "original": ""}
+    each = linked(found, **sides).table
     assert each.select("model", "difference", "n").rows() == [("a", -0.25, 4), ("b", -0.5, 4)]
-    both = MEASURES["linked"].measure(found, Settings(by=("model.base",), own=sides)).table
+    both = linked(found, ("model.base",), **sides).table
     assert both.select("model.base", "difference", "n").rows() == [("lm", -0.375, 4)]

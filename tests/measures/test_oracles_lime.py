@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures import Results
 from eyetest.measures.stats.ranking import gini, pearson, ranks, standard_deviation
-from tests.measures.tables import results
+from tests.measures.tables import measure, results
 
 SERIES = {
     "InternVL-2": [f"InternVL-2 {size}" for size in ("40B", "26B", "8B", "4B", "2B", "1B")],
@@ -100,8 +100,7 @@ def _one_item(scores: pl.DataFrame, columns: Sequence[str]) -> Results:
 
 def _with_elo(scores: pl.DataFrame, columns: Sequence[str], elo: str) -> dict[str, dict[str, Any]]:
     external = dict(zip(scores.get_column(scores.columns[0]), scores.get_column(elo), strict=True))
-    settings = Settings(by=("task",), own={"external": external})
-    table = MEASURES["correlation"].measure(_one_item(scores, columns), settings).table
+    table = measure("correlation", _one_item(scores, columns), by=("task",), external=external).table
     found = table.filter(other="external", method="pearson", across="task")
     return {row["one"]: row for row in found.iter_rows(named=True)}
 
@@ -109,11 +108,8 @@ def _with_elo(scores: pl.DataFrame, columns: Sequence[str], elo: str) -> dict[st
 def test_the_correlation_of_ten_models_with_the_arena_is_as_printed_and_far_from_certain(shared: Path) -> None:
     table = pl.read_csv(shared / "oracles/paper_tables/lime_T7.csv")
     found = _with_elo(table, ["overall_weighted", "overall_sum", "overall_cider"], "WV_bench")
-    assert {name: round(row["correlation"], 3) for name, row in found.items()} == {
-        "overall_weighted": 0.907,
-        "overall_sum": 0.902,
-        "overall_cider": 0.871,
-    }
+    printed = {"overall_weighted": 0.907, "overall_sum": 0.902, "overall_cider": 0.871}
+    assert {name: round(row["correlation"], 3) for name, row in found.items()} == printed
     best, worst = found["overall_weighted"], found["overall_cider"]
     assert (best["correlation_low"], best["correlation_high"]) == pytest.approx((0.65, 0.98), abs=0.005)
     assert best["n"] == 10
@@ -129,13 +125,8 @@ def test_the_overall_score_goes_with_the_arena_better_than_any_task_or_the_origi
     assert round(values["origin"], 3) == 0.850
     tasks = {name: value for name, value in values.items() if name not in ("overall", "origin")}
     assert max(tasks.values()) < values["overall"]
-    assert {name for name, value in tasks.items() if value > 0.8} == {
-        "textvqa",
-        "chartqa",
-        "infovqa",
-        "ai2d",
-        "ocrbench",
-    }
+    best = {name for name, value in tasks.items() if value > 0.8}
+    assert best == {"textvqa", "chartqa", "infovqa", "ai2d", "ocrbench"}
     assert {name for name, value in tasks.items() if value < 0} == {"coco_cap", "textcaps"}
 
 

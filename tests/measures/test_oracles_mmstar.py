@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.measures import MEASURES, Settings
 from eyetest.measures.linked import ranks
 from eyetest.records import ModelEntry
-from tests.measures.tables import results, weighted_mean
+from tests.measures.tables import asked, by_model, measure, results, weighted_mean
 
 SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
 SEVEN, KINDS = (*SIX, "MMStar"), ("MG", "ML")
@@ -19,14 +18,14 @@ Row = dict[str, str]
 
 
 def table(shared: Path, name: str) -> list[Row]:
-    with (shared / f"oracles/paper_tables/mmstar_{name}.csv").open(newline="") as file:
+    with (shared / f"oracles/paper_tables/{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
 def scores(shared: Path) -> list[tuple[Row, Row, Row]]:
     """Table 7 in threes: the language model, the model blind, the model with images."""
-    rows = [row for row in table(shared, "T7") if row["model"] != "Random"]
+    rows = [row for row in table(shared, "mmstar_T7") if row["model"] != "Random"]
     threes = [(rows[i], rows[i + 1], rows[i + 2]) for i in range(0, len(rows), 3)]
     assert [[row["strategy"] for row in three] for three in threes] == [["LLM", "LVLM-text", "LVLM"]] * 16
     return threes
@@ -34,34 +33,27 @@ def scores(shared: Path) -> list[tuple[Row, Row, Row]]:
 
 @pytest.fixture(scope="module")
 def printed(shared: Path) -> list[Row]:
-    return table(shared, "T6")
+    return table(shared, "mmstar_T6")
 
 
 def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]], printed: list[Row]) -> None:
     """As if each benchmark were one item."""
-    asked = [("llm", "no-image", 0), ("lvlm", "no-image", 1), ("lvlm", "image", 2)]
-    answers = results(
-        (
-            {
-                "benchmark": name,
-                "item": name,
-                "model": f"{kind}{i}",
-                "modality": modality,
-                "score": float(of[place][name]),
-            }
-            for i, of in enumerate(scores)
-            for name in SIX
-            for kind, modality, place in asked
-        ),
-        models={f"lvlm{i}": ModelEntry(spec="scripted:a", base=f"llm{i}") for i in range(16)},
-    )
-    table = MEASURES["gain"].measure(answers, Settings(resamples=20)).table
+    ways = [("llm", "no-image", 0), ("lvlm", "no-image", 1), ("lvlm", "image", 2)]
+    rows = [
+        row
+        for i, of in enumerate(scores)
+        for name in SIX
+        for kind, modality, place in ways
+        for row in asked(f"{kind}{i}", [float(of[place][name])], modality, benchmark=name)
+    ]
+    bases = {f"lvlm{i}": ModelEntry(spec="scripted:a", base=f"llm{i}") for i in range(16)}
+    table = measure("gain", results(rows, models=bases), resamples=20).table
     found = {(row["benchmark"], row["model"]): row for row in table.to_dicts()}
     right = sum(
         round(found[name, f"lvlm{i}"][kind], 1) == float(row[f"{name}_{cell}"])
         for i, row in enumerate(printed[:16])
         for name in SIX
-        for kind, cell in (("gain", "MG"), ("leakage", "ML"))
+        for kind, cell in zip(("gain", "leakage"), KINDS, strict=True)
     )
     assert right == 16 * 6 * 2 == 192
 
@@ -96,7 +88,7 @@ def test_averages_of_scores_and_one_misprint(scores: list[tuple[Row, Row, Row]])
 
 def test_monkeys_leakage_differs_between_two_tables(shared: Path, printed: list[Row]) -> None:
     """17.6 in table 5, 11.1 in table 6; the average of table 6 goes with the latter. All other models agree."""
-    five = [row for row in table(shared, "T5") if row["ML"] and row["model"] != "GPT4V (high)"]
+    five = [row for row in table(shared, "mmstar_T5") if row["ML"] and row["model"] != "GPT4V (high)"]
     five = [five[1], five[0], *five[2:]]  # the two tables begin in another order
     differ = [
         (row["model"], row["ML"], other["MMStar_ML"])
@@ -108,8 +100,7 @@ def test_monkeys_leakage_differs_between_two_tables(shared: Path, printed: list[
 
 @pytest.fixture(scope="module")
 def rows(shared: Path) -> list[Row]:
-    with (shared / "oracles/paper_tables/mmmupro_T1.csv").open() as file:
-        return list(csv.DictReader(file))
+    return table(shared, "mmmupro_T1")
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +121,7 @@ def test_every_difference(rows: list[Row]) -> None:
         ),
         [{"benchmark": bench, "item": "1", "options": number} for bench, number in (("old", 4), ("new", 10))],
     )
-    table = MEASURES["linked"].measure(answers, Settings(own={"original": "benchmark=old"})).table
-    found = {row["model"]: row for row in table.to_dicts()}
+    found = by_model(measure("linked", answers, original="benchmark=old").table)
     for row in rows:
         printed = [float(row[name]) for name in ("d1", "d2", "overall_avg", "d3")]
         reported = [found[row["model"]][name] for name in ("delta1", "delta2", "overall", "delta3")]
@@ -166,7 +156,7 @@ def test_averages_of_the_other_tables(shared: Path) -> None:
     """Tables 1 to 5: the average of each row, and the rows where it is another."""
     wrong = []
     for name in ("T1", "T2", "T3", "T4", "T5"):
-        for row in table(shared, name):
+        for row in table(shared, f"mmstar_{name}"):
             tasks = SIX if "MMMU" in row else ("CP", "FP", "IR", "LR", "ST", "MA")
             mean = averaged(row[task] for task in tasks)
             if abs(mean - float(row["Avg"])) > ROUNDING:

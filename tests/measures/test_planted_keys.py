@@ -108,14 +108,6 @@ def _dawid_skene(matrix: Matrix, rounds: int = 30) -> Floats:
     return np.asarray(logsumexp(others, axis=1) - logs[items, matrix.keys])
 
 
-def _precision(scores: Floats, moved: NDArray[np.bool_], top: float) -> float:
-    """Share of moved keys in the top share; ties count as if drawn at random."""
-    size = round(top * len(moved))
-    threshold = np.sort(scores)[-size]
-    above, tied = scores > threshold, scores == threshold
-    return float((moved[above].sum() + (size - above.sum()) * moved[tied].mean()) / size)
-
-
 def _calibration_error(odds: Floats, wrong: NDArray[np.bool_]) -> float:
     bins = np.minimum((odds * 10).astype(int), 9)
     parts = [(odds[bins == part], wrong[bins == part]) for part in np.unique(bins)]
@@ -140,14 +132,13 @@ def test_planted_keys_are_found_and_odds_hold(
         for seed in range(SEEDS):
             planted, moved = _plant(matrix, kind, seed)
             weighed = suspicion(planted.chosen, planted.number, planted.keys, kinds)
-            errors.append(
-                _calibration_error(weighed.flawed[np.isfinite(weighed.flawed)], moved[np.isfinite(weighed.flawed)])
-            )
+            known = np.isfinite(weighed.flawed)
+            errors.append(_calibration_error(weighed.flawed[known], moved[known]))
             scores = (weighed.ratios, _count_against(planted), _dawid_skene(planted))
             found.append(
                 [[moved[np.argsort(-score)[: round(top * len(moved))]].mean() for top in TOP] for score in scores]
             )
-            assert weighed.flawed[np.isfinite(weighed.flawed)].sum() <= 1.2 * PRIOR * len(moved)
+            assert weighed.flawed[known].sum() <= 1.2 * PRIOR * len(moved)
     ours, count, dawid_skene = np.mean(found, axis=0)
     record_property("precision at 1, 2, 5 %", str({"ours": ours, "count": count, "Dawid-Skene": dawid_skene}))
     record_property("calibration error", float(np.mean(errors)))

@@ -1,4 +1,7 @@
 import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +11,11 @@ import pytest
 from scipy import stats
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.stats.ranking import gini, standard_deviation, standings
 from eyetest.measures.tables import side_by_side
 from eyetest.records import ModelEntry
-from tests.measures.tables import grid, measure, results, weighted_mean
-
-FEW = Settings(resamples=50)
-
-
-def _by_model(found: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    return {row["model"]: row for row in found.iter_rows(named=True)}
+from tests.measures.tables import asked, by_model, grid, measure, results, weighted_mean
 
 
 def test_models_stand_side_by_side_on_items_with_their_tests_averaged() -> None:
@@ -40,41 +37,34 @@ def test_ranks_are_those_of_the_formula_best_first() -> None:
     table = (rng.random((80, 4)) < [0.2, 0.9, 0.5, 0.5]).astype(float)
     names = ["worst", "best", "near", "nearer"]
     scores: dict[str, list[float | None]] = {m: [float(s) for s in table[:, i]] for i, m in enumerate(names)}
-    found = MEASURES["ranks"].measure(grid(scores), FEW)
+    found = measure("ranks", grid(scores), resamples=50)
     assert found.table.columns == ["model", "rank", "rank_low", "rank_high", "tie", "score", "unread", "n", "missing"]
     assert found.table.get_column("model").to_list()[0::3] == ["best", "worst"]
     order = np.argsort([str(i) for i in range(80)])
     expected = dict(zip(names, standings(table[order], np.sort(np.arange(80).astype(str))), strict=True))
-    for model, row in _by_model(found.table).items():
+    rows = by_model(found.table)
+    for model, row in rows.items():
         assert (row["rank"], row["tie"]) == (expected[model].rank.value, expected[model].tie)
         assert row["score"] == pytest.approx(expected[model].score)
-    assert _by_model(found.table)["near"]["tie"] == _by_model(found.table)["nearer"]["tie"] == 2
+    assert rows["near"]["tie"] == rows["nearer"]["tie"] == 2
     assert found.notes == ()
 
 
-def _tagged(by_task: dict[str, dict[str, float]]) -> Results:
-    """Models that have a share of ten items right in each task."""
+def _tasks(hits: Mapping[str, Sequence[int]], benchmarks: bool = False) -> Results:
+    """Models a, b, … that have so many of ten items of each task right; tasks are tag values or benchmarks."""
     rows, items = [], []
-    for task, of_model in by_task.items():
-        items += [{"item": f"{task}{i}", "tag.task": task} for i in range(10)]
-        rows += [
-            {"model": m, "item": f"{task}{i}", "score": int(i < 10 * share)}
-            for m, share in of_model.items()
-            for i in range(10)
-        ]
+    for task, counts in hits.items():
+        known = [{"item": f"{task}{i}", "benchmark": task if benchmarks else "bench"} for i in range(10)]
+        items += [item | {"tag.task": task} for item in known]
+        for model, count in zip("abcde", counts, strict=False):
+            rows += [item | {"model": model, "score": int(i < count)} for i, item in enumerate(known)]
     return results(rows, items)
 
 
 def test_with_tags_the_rank_of_mean_ranks_stands_beside_the_rank_of_the_mean() -> None:
     """A model far ahead in one task and just behind in two others has the best mean and not the best mean rank."""
-    answers = _tagged(
-        {
-            "x": {"a": 1.0, "b": 0.1, "c": 0.0},
-            "y": {"a": 0.4, "b": 0.5, "c": 0.4},
-            "z": {"a": 0.4, "b": 0.5, "c": 0.1},
-        }
-    )
-    rows = _by_model(MEASURES["ranks"].measure(answers, Settings(by=("task",), resamples=50)).table)
+    answers = _tasks({"x": (10, 1, 0), "y": (4, 5, 4), "z": (4, 5, 1)})
+    rows = by_model(measure("ranks", answers, ("task",), 50).table)
     assert [rows[m]["rank"] for m in "abc"] == [1, 2, 3]
     assert [rows[m]["mean_rank"] for m in "abc"] == pytest.approx([5.5 / 3, 4 / 3, 8.5 / 3])
     assert [rows[m]["rank_of_mean_ranks"] for m in "abc"] == [2, 1, 3]
@@ -90,15 +80,13 @@ SCORES = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [1, 1, 0, 0], "d": [1, 1, 1
 
 
 def test_models_are_compared_altogether_and_within_groups_that_have_two() -> None:
-    answers = results(
-        ({"model": m, "item": str(i), "score": s} for m in SCORES for i, s in enumerate(SCORES[m])), models=MODELS
-    )
-    (whole,) = MEASURES["spread"].measure(answers, FEW).table.to_dicts()
+    answers = replace(grid(SCORES), models=MODELS)
+    (whole,) = measure("spread", answers, resamples=50).table.to_dicts()
     assert whole["gini"] == pytest.approx(gini([0.75, 0.25, 0.5, 1]))
     assert whole["sd"] == pytest.approx(standard_deviation([0.75, 0.25, 0.5, 1]))
     assert (whole["n"], whole["pairs"], whole["separable"]) == (4, 6, 0)
     for by, group in (("model.series", "one"), ("model.size_b", "7B")):
-        found = MEASURES["spread"].measure(answers, Settings(by=(by,), resamples=50))
+        found = measure("spread", answers, (by,), 50)
         (row,) = found.table.to_dicts()
         assert (row[by], row["gini"], row["n"]) == (group, pytest.approx(0.25), 2)
         assert found.notes[0] == f"1 model without {by} left out: d"
@@ -137,9 +125,7 @@ def test_domains_join_tasks() -> None:
 
 
 def test_benchmarks_are_tasks_and_one_alone_has_none() -> None:
-    rows = [{"item": "0", "benchmark": b, "score": float(b == "x")} for b in "xy"] + [
-        {"item": "1", "benchmark": "x", "score": 1.0}
-    ]
+    rows = asked("m", [1.0, 1.0], benchmark="x") + asked("m", [0.0], benchmark="y")
     found = measure("overall", results(rows)).table
     assert found.select("over", "weighted", "plain").rows() == [("all tasks", pytest.approx(2 / 3), 0.5)]
     with pytest.raises(NotMeasurable, match="--set task=TAG"):
@@ -148,7 +134,7 @@ def test_benchmarks_are_tasks_and_one_alone_has_none() -> None:
 
 def test_fewer_tasks_one_cluster_and_no_score_are_said() -> None:
     items = [{"item": str(i), "tag.task": "xxyy"[i], "cluster": "aabc"[i]} for i in range(4)]
-    rows: list[dict[str, Any]] = [{"item": str(i), "model": "a", "score": 1.0} for i in range(4)]
+    rows = asked("a", [1.0] * 4)
     found = measure("overall", results([*rows, {"item": "2", "model": "b", "score": 1.0}], items))
     assert found.notes == (
         "1 row over fewer tasks than others: these are other overall scores",
@@ -204,25 +190,8 @@ def test_overall_scores_of_table_2(
     assert found == wrong if wrong is not None else len(found) > 15
 
 
-NAMES = ["a", "b", "c", "d", "e"]
 HITS = {"x": [1, 2, 3, 4, 5], "y": [2, 1, 4, 3, 5], "z": [5, 4, 3, 2, 1]}
 ELO = {"a": 900.0, "b": 950.0, "c": 1010.0, "d": 990.0, "elsewhere": 1200.0}
-
-
-def _tasks(hits: dict[str, list[int]], axis: str | None = None) -> list[dict[str, Any]]:
-    return [
-        {"model": m, "item": f"{name}{i}", "score": int(i < count), **({axis: name} if axis else {})}
-        for name, of_model in hits.items()
-        for m, count in zip(NAMES, of_model, strict=True)
-        for i in range(6)
-    ]
-
-
-def _tasks_tagged() -> Results:
-    return results(
-        _tasks(HITS),
-        [{"item": f"{task}{i}", "tag.task": task} for task in HITS for i in range(6)],
-    )
 
 
 def _value(table: pl.DataFrame, one: str, other: str, method: str) -> dict[str, Any]:
@@ -232,12 +201,11 @@ def _value(table: pl.DataFrame, one: str, other: str, method: str) -> dict[str, 
 
 
 def test_tag_values_are_correlated_over_models_by_three_methods() -> None:
-    table = MEASURES["correlation"].measure(_tasks_tagged(), Settings(by=("task",))).table
+    table = measure("correlation", _tasks(HITS), by=("task",)).table
     assert len(table) == 3 * 3
     assert _value(table, "x", "z", "pearson")["correlation"] == pytest.approx(-1)
-    assert _value(table, "x", "y", "spearman")["correlation"] == pytest.approx(
-        stats.spearmanr(HITS["x"], HITS["y"])[0]
-    )
+    rho = stats.spearmanr(HITS["x"], HITS["y"])[0]
+    assert _value(table, "x", "y", "spearman")["correlation"] == pytest.approx(rho)
     row = _value(table, "x", "y", "kendall")
     assert row["correlation"] == pytest.approx(stats.kendalltau(HITS["x"], HITS["y"])[0])
     assert row["correlation_low"] < row["correlation"] < row["correlation_high"]
@@ -245,17 +213,14 @@ def test_tag_values_are_correlated_over_models_by_three_methods() -> None:
 
 
 def test_benchmarks_are_correlated_where_there_are_several() -> None:
-    table = MEASURES["correlation"].measure(results(_tasks(HITS, "benchmark")), Settings()).table
-    assert set(table.select("across", "one", "other").rows()) == {
-        ("benchmark", "x", "y"),
-        ("benchmark", "x", "z"),
-        ("benchmark", "y", "z"),
-    }
+    table = measure("correlation", _tasks(HITS, benchmarks=True)).table
+    pairs = {("benchmark", *pair) for pair in combinations("xyz", 2)}
+    assert set(table.select("across", "one", "other").rows()) == pairs
     assert table.get_column("benchmark").is_null().all()
 
 
 def test_an_external_score_goes_with_all_items_and_with_each_tag_value() -> None:
-    found = MEASURES["correlation"].measure(_tasks_tagged(), Settings(by=("task",), own={"external": ELO}))
+    found = measure("correlation", _tasks(HITS), by=("task",), external=ELO)
     whole, part = (_value(found.table, one, "external", "pearson") for one in ("all items", "y"))
     elo = [ELO[m] for m in "abcd"]
     sums = np.sum(list(HITS.values()), axis=0)[:4]

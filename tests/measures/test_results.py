@@ -109,19 +109,13 @@ def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: st
 
 def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
     chance = np.random.default_rng(0)
-    copied = {
-        name: np.clip(chance.normal(level, 0.15, 80), 0, 1)
-        for name, level in zip("abc", (0.5, 0.7, 0.8), strict=True)
-    }
+    levels = {"a": 0.5, "b": 0.7, "c": 0.8}
+    copied = {name: np.clip(chance.normal(level, 0.15, 80), 0, 1) for name, level in levels.items()}
     scores = {name: (values > chance.random(80)).astype(float) for name, values in copied.items()}
     of = made({k: v.tolist() for k, v in copied.items()}, {k: v.tolist() for k, v in scores.items()})
     found = measure("ocr-accuracy", of)
-    assert found.table.select("model", "over", "n").rows() == [
-        ("a", "items", 80),
-        ("b", "items", 80),
-        ("c", "items", 80),
-        ("all models", "models", 3),
-    ]
+    over = [*((name, "items", 80) for name in "abc"), ("all models", "models", 3)]
+    assert found.table.select("model", "over", "n").rows() == over
     first = found.table.row(0, named=True)
     assert first["accuracy"] == pytest.approx(copied["a"].mean())
     assert first["score"] == pytest.approx(scores["a"].mean())

@@ -96,19 +96,15 @@ def plant_position(items: list[Item], share: float, seed: int) -> list[Item]:
 
 def plant_longest(items: list[Item], share: float, seed: int) -> list[Item]:
     """Golds lengthened until they are the longest, in this share of items."""
+
+    def lengthened(item: Item) -> Item:
+        longest = max(len(choice.text) for choice in item.choices)
+        text = f"{item.choices[item.gold[0]].text} {'ba' * longest}"[: longest + 1]
+        choices = tuple(Choice(text, True) if choice.correct else choice for choice in item.choices)
+        return msgspec.structs.replace(item, choices=choices)
+
     rng = random.Random(seed)
-    made = []
-    for item in items:
-        if rng.random() < share:
-            longest = max(len(choice.text) for choice in item.choices)
-            choices = [
-                Choice((choice.text + " " + "ba" * longest)[: longest + 1], True) if choice.correct else choice
-                for choice in item.choices
-            ]
-            made.append(msgspec.structs.replace(item, choices=tuple(choices)))
-        else:
-            made.append(item)
-    return made
+    return [lengthened(item) if rng.random() < share else item for item in items]
 
 
 def plant_named(items: list[Item], share: float, seed: int) -> tuple[list[Item], set[str]]:

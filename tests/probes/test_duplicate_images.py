@@ -3,7 +3,7 @@
 import io
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.probes.duplicates import duplicate_images
 from eyetest.probes.subject import Subject
 from eyetest.records import Finding, Item, Manifest
-from tests.probes.test_images import chart, encoded
+from tests.probes.test_images import chart, encoded, written
 
 CHART = chart([30, 80, 55, 95, 10, 60], "Visitors by year")
 COPY = encoded(CHART.crop((20, 10, 620, 465)), "JPEG", quality=70)
@@ -23,21 +23,10 @@ def findings(benchmark: Benchmark) -> dict[str, Finding]:
     return {finding.kind: finding for finding in duplicate_images.run(Subject(benchmark))}
 
 
-def written(path: Path, items: Sequence[tuple[str, str, bytes]]) -> Benchmark:
-    with BenchmarkWriter(path, Manifest(name=path.name)) as writer:
-        for name, split, data in items:
-            image = writer.images.put(data)
-            writer.add(Item(id=name, question="?", images=(image,), references=("x",), tags={"split": split}))
-    return Benchmark(path)
-
-
 def test_equal_bytes_are_a_note_and_copies_a_suspicion(tmp_path: Path) -> None:
     other = encoded(chart([80, 30, 95, 55, 60, 10], "Visitors by year"))
-    found = findings(
-        written(
-            tmp_path / "b", [("a", "", encoded(CHART)), ("b", "", encoded(CHART)), ("c", "", COPY), ("d", "", other)]
-        )
-    )
+    images = {"a": encoded(CHART), "b": encoded(CHART), "c": COPY, "d": other}
+    found = findings(written(tmp_path / "b", images))
     assert found["identical-images"].severity == "note"
     assert found["identical-images"].groups == (("a", "b"),)
     near = found["near-identical-images"]
@@ -48,9 +37,8 @@ def test_equal_bytes_are_a_note_and_copies_a_suspicion(tmp_path: Path) -> None:
 
 def test_a_image_in_two_splits_is_noted(tmp_path: Path) -> None:
     other = encoded(chart([80, 30, 95, 55, 60, 10], "Guests"))
-    found = findings(
-        written(tmp_path / "b", [("a", "train", encoded(CHART)), ("b", "test", COPY), ("c", "test", other)])
-    )
+    images, splits = {"a": encoded(CHART), "b": COPY, "c": other}, {"a": "train", "b": "test", "c": "test"}
+    found = findings(written(tmp_path / "b", images, splits))
     across = found["images-across-splits"]
     assert (across.severity, across.groups) == ("suspect", (("a", "b"),))
     assert "train" in across.evidence["b"]

@@ -1,7 +1,9 @@
 """One look at each image, candidate pairs of copies by thumbnails alone, and one image laid over another."""
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -30,21 +32,22 @@ def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     return data.getvalue()
 
 
-def written(path: Path, images: dict[str, bytes]) -> Benchmark:
+def written(path: Path, images: Mapping[str, bytes], splits: Mapping[str, str] = MappingProxyType({})) -> Benchmark:
+    """A benchmark of images by the names of their items, some of them in splits."""
     with BenchmarkWriter(path, Manifest(name=path.name)) as writer:
         for name, data in images.items():
-            writer.add(Item(id=name, question="?", images=(writer.images.put(data),), references=("x",)))
+            image, tags = writer.images.put(data), {"split": splits.get(name, "")}
+            writer.add(Item(id=name, question="?", images=(image,), references=("x",), tags=tags))
     return Benchmark(path)
 
 
 def test_blank_tiny_and_damaged_images_are_separated_from_sound_ones(tmp_path: Path) -> None:
-    sound = encoded(chart([10, 40, 80], "Sales"))
     benchmark = written(
         tmp_path / "b",
         {
             "blank": encoded(Image.new("RGB", (90, 90), "#336699")),
             "tiny": encoded(chart([9, 8], "x").resize((12, 40))),
-            "sound": sound,
+            "sound": encoded(chart([10, 40, 80], "Sales")),
             "damaged": encoded(chart([70, 20, 30], "Costs")),
         },
     )

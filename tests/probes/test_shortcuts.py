@@ -1,6 +1,5 @@
 """Golds that can be predicted without an image are found, and a clean set stays quiet."""
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +14,10 @@ from eyetest.probes import PROBES, Subject, features, shortcuts
 from eyetest.probes.features import Options
 from eyetest.probes.shortcuts import image_groups, p_value
 from eyetest.records import Choice, Finding, Item
-from tests.probes.generated import InMemory, clean, image_file, vocabulary
+from tests.probes.generated import clean, image_file, subject, vocabulary
 
 pytestmark = pytest.mark.science
 
-WORDS = [f"{a}{b}{c}" for a, b, c in itertools.product("bdfgklmnprst", "aeiou", ["n", "rk", "st", "lm"])]
 KINDS = (
     "surface-shortcut-linear", "surface-shortcut-trees", "surface-given-away",
     "text-shortcut-linear", "text-shortcut-trees", "text-given-away",
@@ -29,16 +27,6 @@ KINDS = (
 @pytest.fixture(autouse=True)
 def _fewer_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shortcuts, "PERMUTATIONS", 39)
-
-
-def made(items: Sequence[Item], seed: int = 0) -> Subject:
-    return Subject(InMemory(items), seed=seed)  # type: ignore[arg-type]
-
-
-def option(rng: np.random.Generator, numeric: bool) -> str:
-    if numeric:
-        return str(int(rng.integers(1, 100_000)))
-    return " ".join(rng.choice(WORDS, rng.integers(1, 8), replace=False))
 
 
 def with_gold(item: Item, place: int) -> Item:
@@ -68,22 +56,22 @@ def test_a_few_golds_given_away_are_found_where_accuracy_hides_them() -> None:
         reported = " ".join([*vocabulary()[:12], item.choices[item.gold[0]].text])
         choices = tuple(msgspec.structs.replace(one, text=reported) if one.correct else one for one in item.choices)
         items[number] = msgspec.structs.replace(item, choices=choices)
-    findings = found(made(items))
+    findings = found(subject(items))
     few = findings["surface-given-away"]
     assert few.p is not None
     assert few.p < 1e-3
     listed = {int(name) for name in few.items}
     assert len(listed & flawed) >= max(10, 0.8 * len(listed))
     assert all((findings[kind].p or 0) > few.p for kind in KINDS[:2])
-    clear = found(made(clean(480, seed=22)))["surface-given-away"]
+    clear = found(subject(clean(480, seed=22)))["surface-given-away"]
     assert (clear.p or 0) > 0.05
 
 
 def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path: Path) -> None:
     fields = {"options": "options10_final", "answer": "answer10_final"}
     import_benchmark(shared / "data/mmmu_pro", tmp_path / "b", Import(read=ReadOptions(fields=fields)))
-    subject = Subject(Benchmark(tmp_path / "b"))
-    findings = found(subject)
+    whole = Subject(Benchmark(tmp_path / "b"))
+    findings = found(whole)
     assert set(findings) == set(KINDS)
     for kind in ("surface-shortcut-trees", "surface-shortcut-linear"):
         finding, ten = findings[kind], findings[kind].numbers["commonest"]
@@ -95,7 +83,7 @@ def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path:
         assert finding.p < 1e-4
         assert "mostly where options are numbers" in finding.title
         assert 0.21 <= finding.numbers["by_option_kind"]["numeric"]["accuracy"] <= 0.28
-    assert set(subject.item_scores["shortcut:surface"]) == {item.id for item in subject.items}
+    assert set(whole.item_scores["shortcut:surface"]) == {item.id for item in whole.items}
 
 
 @pytest.mark.slow
@@ -104,7 +92,7 @@ def test_clean_sets_raise_no_more_alarms_than_stated(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(features, "BUCKETS", 60)
     ps: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for seed in range(40):
-        for kind, finding in found(made(clean(300, seed, 3 + seed % 4), seed=seed)).items():
+        for kind, finding in found(subject(clean(300, seed, 3 + seed % 4), seed=seed)).items():
             assert finding.p is not None
             ps[kind].append(finding.p)
     for kind, values in ps.items():
@@ -114,8 +102,8 @@ def test_clean_sets_raise_no_more_alarms_than_stated(monkeypatch: pytest.MonkeyP
 
 
 def test_a_gold_that_is_longest_too_often_is_found() -> None:
-    subject = made(longest_gold(clean(600, 1), 0.6))
-    findings = found(subject)
+    biased = subject(longest_gold(clean(600, 1), 0.6))
+    findings = found(biased)
     for kind in KINDS[:2]:
         finding = findings[kind]
         assert finding.p == 1e-6
@@ -123,8 +111,8 @@ def test_a_gold_that_is_longest_too_often_is_found() -> None:
         assert finding.numbers["accuracy"] > 0.5
         assert len(finding.items) > 150
         assert "chance gives 25.0 %" in finding.evidence[finding.items[0]]
-    longest = [max(item.choices, key=lambda choice: len(choice.text)).correct for item in subject.items]
-    scores = np.array([subject.item_scores["shortcut:surface"][item.id] for item in subject.items])
+    longest = [max(item.choices, key=lambda choice: len(choice.text)).correct for item in biased.items]
+    scores = np.array([biased.item_scores["shortcut:surface"][item.id] for item in biased.items])
     assert scores[longest].mean() > scores[~np.array(longest)].mean() + 0.3
 
 
@@ -135,7 +123,7 @@ def test_a_bias_in_words_alone_is_pointed_at() -> None:
         old if is_numeric else new
         for old, new, is_numeric in zip(items, longest_gold(items, 0.7), numeric, strict=True)
     ]
-    finding = found(made(biased))["surface-shortcut-linear"]
+    finding = found(subject(biased))["surface-shortcut-linear"]
     assert "mostly where options are not numbers" in finding.title
     assert finding.numbers["by_option_kind"]["numeric"]["z"] < 3
 
@@ -151,7 +139,7 @@ def test_a_word_of_the_question_that_calls_for_an_answer_is_seen_by_the_text_vie
         order = rng.permutation(4)
         choices = tuple(Choice(colours[i], correct=bool(i == gold)) for i in order)
         items.append(Item(id=str(number), question=f"Which colour is the {thing}?", choices=choices))
-    findings = found(made(items))
+    findings = found(subject(items))
     surface, text = findings["surface-shortcut-linear"], findings["text-shortcut-linear"]
     assert text.p == 1e-6
     assert text.numbers["accuracy"] > 0.6
@@ -161,31 +149,26 @@ def test_a_word_of_the_question_that_calls_for_an_answer_is_seen_by_the_text_vie
 def test_the_position_of_the_gold_is_not_seen() -> None:
     """Always the first option, under options that differ in nothing but their labels or image numbers."""
     shapes = ([f"{letter}. {{}}" for letter in "ABCD"], ["<image 1>", "<image 2>", "<image 3>", "<image 4>"], "ABCD")
-    rng = np.random.default_rng(0)
-    for place, shape in enumerate(shapes):
-        for number in range(5):
-            texts = [str(text).format(option(rng, numeric=False)) for text in shape]
-            item = Item(id="i", question="?", choices=tuple(Choice(t, correct=i == 0) for i, t in enumerate(texts)))
-            options = Options(item)
+    items = [with_gold(item, 0) for item in clean(400, 8)]
+    for item in items[:5]:
+        for place, shape in enumerate(shapes):
+            texts = [label.format(choice.text) for label, choice in zip(shape, item.choices, strict=True)]
+            choices = tuple(Choice(text, correct=i == 0) for i, text in enumerate(texts))
+            options = Options(msgspec.structs.replace(item, choices=choices))
             if place:
                 assert len(set(options.texts)) == 1
             else:
-                assert not any(text[:2] in ("A.", "B.", "C.", "D.") for text in options.texts), number
-    items = [with_gold(item, 0) for item in clean(400, 8)]
-    assert all(finding.p is not None and finding.p > 0.001 for finding in found(made(items)).values())
+                assert not any(text[:2] in ("A.", "B.", "C.", "D.") for text in options.texts), texts
+    assert all(finding.p is not None and finding.p > 0.001 for finding in found(subject(items)).values())
 
 
 def test_items_that_share_a_image_or_a_question_are_held_out_together() -> None:
-    base = Item(id="x", question="?", references=("y",))
+    shown = {"a": (1, 2), "b": (2, 3), "c": (3,), "d": (4,), "e": (), "f": (), "g": ()}
     items = [
-        msgspec.structs.replace(base, id="a", images=(image_file(1), image_file(2))),
-        msgspec.structs.replace(base, id="b", images=(image_file(2), image_file(3))),
-        msgspec.structs.replace(base, id="c", images=(image_file(3),)),
-        msgspec.structs.replace(base, id="d", images=(image_file(4),)),
-        msgspec.structs.replace(base, id="e", group="d"),
-        msgspec.structs.replace(base, id="f"),
-        msgspec.structs.replace(base, id="g"),
+        Item(id=name, question="?", references=("y",), images=tuple(map(image_file, seeds)))
+        for name, seeds in shown.items()
     ]
+    items[4] = msgspec.structs.replace(items[4], group="d")
     groups = image_groups(items)
     assert groups[0] == groups[1] == groups[2]
     assert groups[3] == groups[4]

@@ -230,10 +230,8 @@ def test_asks(item: Item) -> None:
 
 @pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "nothing", "gray", "caption"])
 def test_nothing_is_transcribed_from_a_image_that_is_not_there(modality: str) -> None:
-    with pytest.raises(CannotApply, match="no image"):
-        asked(choice_item(description="A car."), modality=modality, ask="ocr")
-    with pytest.raises(CannotApply, match="no image"):
-        asked(choice_item(images=0), ask="ocr")
+    assert refusal(choice_item(description="A car."), modality=modality, ask="ocr") == "no image"
+    assert refusal(choice_item(images=0), ask="ocr") == "no image"
     assert asked(screenshot(choice_item()), modality="screenshot", ask="ocr")
 
 
@@ -297,9 +295,7 @@ def test_likelihood_weighs_the_choices_as_written() -> None:
     ],
 )
 def test_what_cannot_be_weighed(item: Item, axes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(CannotApply) as caught:
-        asked(item, method="likelihood", **axes)
-    assert caught.value.reason == reason
+    assert refusal(item, method="likelihood", **axes) == reason
 
 
 def test_first_token_weighs_the_letters_of_options_that_are_shown() -> None:
@@ -315,8 +311,7 @@ def test_first_token_weighs_the_letters_of_options_that_are_shown() -> None:
     assert asked(images, method="first-token").candidates == ("A", "B")
     many = choice_item(*(f"colour {n}" for n in range(10)))
     assert asked(many, method="first-token").candidates[-1] == "J"
-    with pytest.raises(CannotApply, match="several digits"):
-        asked(many, method="first-token", letters="digit")
+    assert "several digits" in refusal(many, method="first-token", letters="digit")
 
 
 LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if templates(kind, ask)]

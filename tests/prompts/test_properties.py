@@ -51,7 +51,9 @@ def other_gold(item: Item) -> Item:
 
 
 @given(items(), conditions, st.booleans())
-def test_any_item_is_asked_or_refused_for_a_reason(item: Item, condition: Condition, prefill: bool) -> None:
+def test_any_item_is_asked_with_each_image_once_or_none_or_refused_for_a_reason(
+    item: Item, condition: Condition, prefill: bool
+) -> None:
     prompt = outcome(item, condition, prefill)
     if isinstance(prompt, str):
         assert 0 < len(prompt) < 40
@@ -63,26 +65,17 @@ def test_any_item_is_asked_or_refused_for_a_reason(item: Item, condition: Condit
         assert all(part.text.strip() for part in message.parts if isinstance(part, Words))
         assert message.role == "user" or all(isinstance(part, Words) for part in message.parts)
     assert len(prompt.candidates) == (0 if condition.method == "generate" else len(item.choices))
+    images = seen(prompt)
+    if condition.modality in ("image", "no-question", "screenshot"):
+        assert sorted(ref.sha256 for ref in images) == sorted(ref.sha256 for ref in item.images)
+    else:
+        assert len(images) == (len(item.images) if condition.modality == "gray" else 0)
     assert Request(model="m", prompt=msgspec.json.decode(msgspec.json.encode(prompt), type=Prompt), sample=0).id
 
 
 @given(items(), conditions, st.booleans())
 def test_the_gold_takes_no_part(item: Item, condition: Condition, prefill: bool) -> None:
     assert outcome(item, condition, prefill) == outcome(other_gold(item), condition, prefill)
-
-
-@given(items(), conditions)
-def test_each_image_once_or_not_at_all(item: Item, condition: Condition) -> None:
-    prompt = outcome(item, condition)
-    if isinstance(prompt, Prompt):
-        true = condition.modality in ("image", "no-question", "screenshot")
-        images = seen(prompt)
-        if true:
-            assert sorted(ref.sha256 for ref in images) == sorted(ref.sha256 for ref in item.images)
-        elif condition.modality == "gray":
-            assert len(images) == len(item.images)
-        elif not true:
-            assert images == []
 
 
 @given(items(), conditions)

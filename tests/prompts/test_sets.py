@@ -98,10 +98,8 @@ def test_by_name_or_file_in_conditions(tmp_path: Path, monkeypatch: pytest.Monke
     labels = [condition.prompts for condition in read_conditions("image+prompts=eyetest/mmstar, no-image")]
     assert labels == ["eyetest", load_prompts("mmstar").label, "eyetest"]
     assert [c.prompts for c in read_conditions(f"prompts={path.relative_to(tmp_path)}")] == [load_prompts(path).label]
-    assert [c.prompts for c in under(read_conditions("image, prompts=lime"), path)] == [
-        mine,
-        load_prompts("lime").label,
-    ]
+    changed = [condition.prompts for condition in under(read_conditions("image, prompts=lime"), path)]
+    assert changed == [mine, load_prompts("lime").label]
     assert prompt_names() == ["eyetest", "lime", "mmmu-pro", "mmstar", "reform-eval"]
 
 
@@ -162,11 +160,9 @@ def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endp
     specs = {"vlm": {"spec": f"openai:v@{endpoint.url}", "base": "llm"}, "llm": {"spec": f"openai:l@{endpoint.url}"}}
     models = written(tmp_path, yaml.safe_dump(specs), "models")
     asked_of = ("run", str(bench.path), "--models", str(models), "--to", run)
-    for more in (
-        ("--model", "vlm", "--condition", "image,no-image"),
-        ("--model", "llm", "--condition", "no-image+two-shot"),
-    ):
-        assert eyetest(*asked_of, *more, "--prompts", "mmstar").code == 0
+    for model, conditions in (("vlm", "image,no-image"), ("llm", "no-image+two-shot")):
+        more = ("--model", model, "--condition", conditions, "--prompts", "mmstar")
+        assert eyetest(*asked_of, *more).code == 0
     turn = "Question: Which is 5?\nOptions: A: option 0, B: option 1, C: option 2, D: option 3\n{}"
     turn = turn.format("Choose one of the options and write down its letter only.")
     by_model: dict[str, list[list[str]]] = {}
@@ -188,17 +184,14 @@ def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endp
     for command in (("score", run), ("measure", "accuracy", run)):
         table = json.loads(eyetest(*command, "--output", "json").out)
         rows = table["groups"] if command[0] == "score" else table["rows"]
-        assert {row["prompts"] for row in rows if row["model"] == "vlm" and row["modality"] == "image"} == {
-            label,
-            "eyetest",
-        }
+        seen = {row["prompts"] for row in rows if row["model"] == "vlm" and row["modality"] == "image"}
+        assert seen == {label, "eyetest"}
     judged = written(tmp_path, "roles: {judge: 'Which of {options} is {reply}?'}", "judges")
     endpoint.forget()
     endpoint.answer = lambda attempt: "D"
     eyetest("score", run, "--judge", f"j=openai:j@{endpoint.url}", "--prompts", str(judged))
-    assert {attempt.question for attempt in endpoint.attempts} == {
-        "Which of A. option 0\nB. option 1\nC. option 2\nD. option 3 is hmm?"
-    }
+    question = "Which of A. option 0\nB. option 1\nC. option 2\nD. option 3 is hmm?"
+    assert {attempt.question for attempt in endpoint.attempts} == {question}
     roles = load_prompts(judged).roles
     assert f"j ({roles}) read what the rules could not" in eyetest("measure", "accuracy", run).err
     steps = Run(Path(run)).manifest.steps
@@ -238,10 +231,8 @@ def test_tests_vary_all_axes_or_one_from_the_usual_condition_by_a_seed() -> None
     assert ways(ALL, 3) == ways(ALL, 3) == ways(f"{ALL}+tests=40", 3)[:5] != ways(ALL, 4)
     usual, *alone = ways("perturb=instruction, perturb=order, perturb=letters")
     assert usual == Condition()
-    changed = [
-        [axis for axis in ("template", "order", "letters") if getattr(one, axis) != getattr(usual, axis)]
-        for one in alone
-    ]
+    axes = ("template", "order", "letters")
+    changed = [[axis for axis in axes if getattr(one, axis) != getattr(usual, axis)] for one in alone]
     assert Counter(axis for (axis,) in changed) == {"template": 4, "order": 4, "letters": 2}
 
 

@@ -10,7 +10,6 @@ from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
 MODALITIES = {"image": 0.75, "no-image": 0.4}
-BASE = "language-model"
 
 
 def panel(names: Sequence[str], items: int = 48, cores: Sequence[str] = ("shape", "colour")) -> Results:

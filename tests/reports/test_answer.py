@@ -8,23 +8,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.results import own_settings
 from eyetest.records import ModelEntry
 from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored
 from eyetest.reports.report import Material, Report, ReportItems
 from eyetest.reports.report_page import ReportDetails, write_report_page
-from tests.measures.tables import results
+from tests.measures.tables import asked, measure, results
 
 ITEMS = 400
 
 
 def scored(model: str, share: float, modality: str, **more: Any) -> list[dict[str, Any]]:
     """A model that is right on the first items, so that better ones are right wherever worse ones are."""
-    return [
-        {"model": model, "item": str(i), "modality": modality, "score": float(i < share * ITEMS), **more}
-        for i in range(ITEMS)
-    ]
+    return asked(model, [float(i < share * ITEMS) for i in range(ITEMS)], modality, **more)
 
 
 def told(rows: Sequence[dict[str, Any]], options: int | None = 4, **models: ModelEntry) -> Report:
@@ -32,6 +27,10 @@ def told(rows: Sequence[dict[str, Any]], options: int | None = 4, **models: Mode
     known = {"options": options, "position": 0 if options else None, "gold": "A" if options else None}
     items = [{"benchmark": name, "item": str(i), **known} for name in names for i in range(ITEMS)]
     return Report(Material(results(rows, items, models)), [], [])
+
+
+def mixed(rows: Sequence[dict[str, Any]]) -> Report:
+    return Report(Material(results(rows, MIXED_ITEMS)), [], [])
 
 
 def said(report: Report) -> str:
@@ -98,11 +97,10 @@ def test_nothing_scored_and_no_model_asked(scores: list[None], words: str) -> No
 
 
 def test_several_benchmarks_are_told_one_by_one() -> None:
-    rows = [
-        {**row, "benchmark": name}
-        for name, blind in (("knows", 0.6), ("sees", 0.25))
-        for row in scored("a", 0.8, "image") + scored("a", blind, "no-image") + scored("b", 0.59, "image")
-    ]
+    rows = []
+    for name, blind in (("knows", 0.6), ("sees", 0.25)):
+        for model, share, modality in (("a", 0.8, "image"), ("a", blind, "no-image"), ("b", 0.59, "image")):
+            rows += scored(model, share, modality, benchmark=name)
     first, second, *_ = details(told(rows))
     assert first.startswith("Without the image on knows, a scores 60.0 [")
     assert (
@@ -135,37 +133,24 @@ def test_the_best_of_many_is_no_discovery(rivals: bool, shared: float) -> None:
     for _ in range(runs):
         habit = {modality: draw.random(80) for modality in ("image", "no-image")}
         rows = [
-            {"model": f"m{number}", "item": str(item), "modality": modality, "score": float(chance < 0.25)}
+            row
             for number in range(6)
-            for modality in ("image", "no-image")
-            for item, chance in enumerate(np.where(draw.random(80) < shared, habit[modality], draw.random(80)))
+            for modality, usual in habit.items()
+            for row in asked(
+                f"m{number}", np.where(draw.random(80) < shared, usual, draw.random(80)) < 0.25, modality
+            )
         ]
-        measure = MEASURES["best-no-image"]
-        known: Results = results(rows, [{"item": str(i), "options": 4, "position": 0} for i in range(80)])
-        table = measure.measure(known, Settings(own=own_settings(measure, {}))).table
+        known = results(rows, [{"item": str(i), "options": 4, "position": 0} for i in range(80)])
+        table = measure("best-no-image", known).table
         shown = table.filter(pl.col("rival").is_not_null() == rivals)
         found += bool((shown.get_column("p_adjusted") < 0.05).any())
     assert found <= 0.15 * runs
 
 
 MIXED_ITEMS = [
-    {
-        "item": str(i),
-        "options": 4 if i < 12 else None,
-        "position": i % 4 if i < 12 else None,
-        "gold": "ABCD"[i % 4] if i < 12 else None,
-    }
-    for i in range(20)
+    {"item": str(i)} | ({"options": 4, "position": i % 4, "gold": "ABCD"[i % 4]} if i < 12 else {}) for i in range(20)
 ]
 """Twelve items with four options, eight with free answers."""
-
-
-def asked(model: str, scores: list[float | None], modality: str = "image", **more: Any) -> list[dict[str, Any]]:
-    return [{"model": model, "item": str(i), "modality": modality, "score": s, **more} for i, s in enumerate(scores)]
-
-
-def report_of(rows: list[dict[str, Any]], items: list[dict[str, Any]] = MIXED_ITEMS) -> Report:
-    return Report(Material(results(rows, items)), [], [])
 
 
 MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("c", [1.0] * 3)
@@ -173,22 +158,22 @@ MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("
 
 def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
     """Nine of twelve items with options, none of eight without: 45 % beside 25 % would compare two benchmarks."""
-    blind = report_of(MIXED + asked("a", [*[1.0] * 6, *[0.0] * 14], "no-image"))
+    blind = mixed(MIXED + asked("a", [*[1.0] * 6, *[0.0] * 14], "no-image"))
     assert first_sentence(blind).endswith("(50.0 on items with options, guessing 25.0).")
 
 
 def test_who_has_not_answered_everything_is_told_first() -> None:
-    report = report_of(MIXED)
+    report = mixed(MIXED)
     assert report.headline is not None
     assert dict(report.headline.select("model", "missing").iter_rows()) == {"a": 0, "b": 0, "c": 17}
     assert cautions(report) == ["1 of 3 models did not answer all items: up to 17 are missing."]
     assert report.asked.get_column("missing").to_list() == [17]
-    assert cautions(report_of(asked("a", [1.0] * 20))) == []
+    assert cautions(mixed(asked("a", [1.0] * 20))) == []
 
 
 def test_unread_answers_stand_beside_accuracy_and_are_told_first() -> None:
     """An accuracy of 0 says nothing about a model whose replies could not be read."""
-    report = report_of(asked("a", [1.0] * 20) + asked("b", [0.0] * 20, reading="unparsed"))
+    report = mixed(asked("a", [1.0] * 20) + asked("b", [0.0] * 20, reading="unparsed"))
     assert report.headline is not None
     assert report.headline.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
     assert dict(report.headline.select("model", "unread").iter_rows()) == {"a": 0.0, "b": 1.0}
@@ -200,7 +185,7 @@ GIVEN = {"rule": "given", "metric": "given"}
 
 def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: Path) -> None:
     rows = asked("a", [1.0] * 20, reading="refused", **GIVEN) + asked("b", [0.0] * 20)
-    report = report_of(rows)
+    report = mixed(rows)
     first = cautions(report)[0]
     assert first.startswith("20 of 40 answers were scored by others")
     assert "the other 20 by our rules" in first
@@ -209,7 +194,7 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
     assert first in page[: page.index('id="asked"')], "on the first screen"
     assert "20 answers came with external scores" in page
     assert "A refusal or an unreadable answer scores 0." not in page
-    write_report_page(report_of(asked("b", [0.0] * 20)), ReportDetails("t"), tmp_path / "ours.html")
+    write_report_page(mixed(asked("b", [0.0] * 20)), ReportDetails("t"), tmp_path / "ours.html")
     ours = (tmp_path / "ours.html").read_text()
     assert "A refusal or an unreadable answer scores 0." in ours
     assert "scored by others" not in ours
@@ -218,7 +203,7 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
 @pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
 def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
     rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)
-    report = report_of(rows)
+    report = mixed(rows)
     assert "The image adds 12.5 " in said(report)
 
 
@@ -226,5 +211,5 @@ def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> Non
     """One model, asked directly and with reasoning: the last row of all gains would be the wrong one."""
     rows = asked("a", [1.0] * 20) + asked("a", [0.0] * 20, "no-image")
     rows += asked("a", [1.0] * 20, ask="cot") + asked("a", [1.0] * 20, "no-image", ask="cot")
-    report = report_of(rows + asked("b", [1.0] * 20))
+    report = mixed(rows + asked("b", [1.0] * 20))
     assert "The image adds 100.0 " in said(report)

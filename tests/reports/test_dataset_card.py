@@ -31,11 +31,8 @@ def make_bench(path: Path, manifest: Manifest | None = None) -> Benchmark:
             tags = {"source": "Zoo", "licence": "MIT", "kind": "even" if number % 2 else "odd"}
             writer.add(Item(id=f"c{number}", question="Which?", images=(red, blue), choices=choices, tags=tags))
         step = Lineage("twin", "Farm", note="made open")
-        writer.add(
-            Item(
-                id="t", question="How many?", references=("2", "two"), history=(Turn("And?", "Yes"),), lineage=(step,)
-            )
-        )
+        history = (Turn("And?", "Yes"),)
+        writer.add(Item(id="t", question="How many?", references=("2", "two"), history=history, lineage=(step,)))
     return Benchmark(path)
 
 
@@ -221,10 +218,7 @@ def test_each_source_has_the_licence_that_somebody_said(tmp_path: Path) -> None:
 
 def test_what_fell_is_counted_by_stage_and_reason(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b")
-    reasons = ["2 of 2 inspectors answer it"] * 3 + [
-        "1 of 2 inspectors answer it",
-        "1,200 answers missing, p = 3e-07",
-    ]
+    reasons = [f"{hits} of 2 inspectors answer it" for hits in (2, 2, 2, 1)] + ["1,200 answers missing, p = 3e-07"]
     first = [Verdict(item=f"x{n}", stage="blind-hits", verdict="drop", reason=why) for n, why in enumerate(reasons)]
     first += [Verdict(item=item.id, stage="blind-hits", verdict="keep") for item in bench]
     second = [Verdict(item=item.id, stage="review", verdict="keep", reason="not reviewed") for item in bench]

@@ -14,15 +14,13 @@ from eyetest.pages import palette
 from eyetest.pages.plots import as_png, for_page
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.report import Material, Report, chart, tell
-from tests.measures.tables import grid, results
+from tests.measures.tables import asked, grid, results
 from tests.reports.pages import HOSTILE
 from tests.reports.synthetic import panel
 
 pytestmark = pytest.mark.journey
 
-NAMES = {
-    *("accuracy", "capabilities", "composition", "failures", "funnel", "instability", "modality"),
-}
+NAMES = {"accuracy", "capabilities", "composition", "failures", "funnel", "instability", "modality"}
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
 
@@ -123,19 +121,12 @@ def test_failures_are_counted_by_kind() -> None:
 
 
 def test_the_usual_protocol_sees_and_is_the_most_asked() -> None:
-    rows = [
-        *(
-            {"item": str(i), "model": model, "modality": "no-image", "score": 1.0}
-            for i in range(9)
-            for model in "abcd"
-        ),
-        *({"item": "1", "model": model, "ask": "cot", "score": 1.0} for model in "ab"),
-        *({"item": "1", "model": model, "score": 0.0} for model in "abc"),
-    ]
-    material = Material(results(rows))
+    blind = [row for model in "abcd" for row in asked(model, [1.0] * 9, "no-image")]
+    rows = [row for model in "ab" for row in asked(model, [1.0], ask="cot")]
+    material = Material(results(blind + rows + [row for model in "abc" for row in asked(model, [0.0])]))
     assert material.usual_protocols == ["image direct"]
     assert set(material.measured("accuracy").get_column("accuracy")) == {0.0}
-    assert Material(results(rows[:36])).usual_protocols == ["no-image direct"]
+    assert Material(results(blind)).usual_protocols == ["no-image direct"]
 
 
 def test_tags_are_those_that_name_capabilities_or_those_one_names() -> None:

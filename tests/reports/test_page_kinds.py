@@ -23,27 +23,19 @@ stages: [{filter: chance-aware, panel: inspectors, rate: 0.3}]
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each kind, about the same drawn benchmark and run."""
     place = tmp_path_factory.mktemp("kinds")
-    draw_benchmark(place / "bench", items=40, seed=5)
+    bench, run, refined = place / "bench", place / "run", place / "refined"
+    draw_benchmark(bench, items=40, seed=5)
     lines = [f'm{n}: {{spec: "scripted:right=0.{n},blind=0.4,seed={n}", size_b: {n}}}' for n in range(1, 10)]
     (place / "models.yaml").write_text("\n".join(lines))
     (place / "recipe.yaml").write_text(RECIPE)
     models = ("--models", place / "models.yaml")
-    call("run", place / "bench", *models, "--condition", "image,no-image-guess", "--to", place / "run").fine()
-    call(
-        "refine",
-        place / "bench",
-        "--recipe",
-        place / "recipe.yaml",
-        "--answers",
-        place / "run",
-        "--to",
-        place / "refined",
-    ).fine()
+    call("run", bench, *models, "--condition", "image,no-image-guess", "--to", run).fine()
+    call("refine", bench, "--recipe", place / "recipe.yaml", "--answers", run, "--to", refined).fine()
     made = {kind: place / f"{kind}.html" for kind in MOST_BYTES}
-    call("report", place / "run", place / "refined", "--page", made["report"]).fine()
-    call("leaderboard", place / "run", "--page", made["leaderboard"]).fine()
-    call("audit", place / "bench", "--page", made["audit"]).fine()
-    return made | {"refinement": place / "refined" / "report.html"}
+    call("report", run, refined, "--page", made["report"]).fine()
+    call("leaderboard", run, "--page", made["leaderboard"]).fine()
+    call("audit", bench, "--page", made["audit"]).fine()
+    return made | {"refinement": refined / "report.html"}
 
 
 @pytest.mark.parametrize("kind", MOST_BYTES)

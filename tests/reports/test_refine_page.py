@@ -142,8 +142,6 @@ def test_figures_become_ranges() -> None:
     assert together(told) == "17 to 18 of 32 to 36 blind answers right, p = 1.6e-05 to 0.0032"
     assert together(told[:1]) == told[0]
     assert together(["1,200 items", "900 items"]) == "900 to 1,200 items"
-
-
-def test_names_keep_their_digits() -> None:
+    # names keep their digits
     assert reason_kind("qwen2 said 3") != reason_kind("qwen3 said 3")
     assert together(["qwen2 said 3", "qwen2 said 5"]) == "qwen2 said 3 to 5"

@@ -1,5 +1,6 @@
 """Known or believed? Panels with tastes of many kinds are drawn, and what is blamed is compared with the truth."""
 
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,12 +42,12 @@ class Found(NamedTuple):
     noise: float
 
 
-def found(options: int, taste: str, leaky: float, repeats: int, items: int = 500, samples: int = 10) -> Found:
+def found(options: int, taste: str, leaky: float, repeats: int, items: int) -> Found:
     rows = []
     for seed in range(repeats):
         rng = np.random.default_rng([options, seed, len(taste), round(1000 * leaky)])
         drawn = draw_panel(
-            rng, items=items, inspectors=4, samples=samples, options=options, leaky=leaky, taste=TASTES[taste]
+            rng, items=items, inspectors=4, samples=10, options=options, leaky=leaky, taste=TASTES[taste]
         )
         drop = blamed(drawn, options)
         false = float((~drawn.leaky[drop]).mean()) if drop.any() else 0.0
@@ -55,30 +56,25 @@ def found(options: int, taste: str, leaky: float, repeats: int, items: int = 500
     return Found(float(false_.mean()), float(power.mean()), float(false_.std(ddof=1) / repeats**0.5))
 
 
-@pytest.mark.parametrize("leaky", [0.0, 0.2])
+@pytest.mark.parametrize(
+    ("options", "leaky", "repeats"),
+    [
+        *product((2, 4, 10), (0.0, 0.2), (12,)),
+        *(pytest.param(*case, 200, marks=pytest.mark.slow) for case in product((2, 3, 4, 5, 10), (0.0, 0.02, 0.2))),
+    ],
+)
 @pytest.mark.parametrize("taste", TASTES)
-@pytest.mark.parametrize("options", [2, 4, 10])
-def test_one_in_twenty_is_wrongly_blamed_at_most(options: int, taste: str, leaky: float) -> None:
-    seen = found(options, taste, leaky, repeats=12, items=300)
-    assert seen.false <= RATE + max(3 * seen.noise, 0.01)
-    if leaky:
-        assert seen.power >= POWER.get((options, taste), 0.0) - 0.15
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("leaky", [0.0, 0.02, 0.2])
-@pytest.mark.parametrize("taste", TASTES)
-@pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
-def test_one_in_twenty_is_wrongly_blamed_at_most_over_200_repeats(
-    options: int, taste: str, leaky: float, record_property: Any
+def test_one_in_twenty_is_wrongly_blamed_at_most(
+    options: int, taste: str, leaky: float, repeats: int, record_property: Any
 ) -> None:
-    seen = found(options, taste, leaky, repeats=200)
+    few = repeats < 200
+    seen = found(options, taste, leaky, repeats, items=300 if few else 500)
     name = f"{options} options, {taste}, {leaky:.0%} leaky"
     record_property(name, str(list(seen)))
     print(f"{name}: false {seen.false:.4f} ± {seen.noise:.4f}, power {seen.power:.3f}")
-    assert seen.false <= RATE + 3 * seen.noise
+    assert seen.false <= RATE + max(3 * seen.noise, 0.01 * few)
     if leaky == 0.2:
-        assert seen.power >= POWER.get((options, taste), 0.0)
+        assert seen.power >= POWER.get((options, taste), 0.0) - 0.15 * few
 
 
 def test_no_item_is_blamed_where_too_few_stand_out() -> None:

@@ -1,12 +1,14 @@
 import itertools
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.api import OLS
+from statsmodels.stats import contingency_tables
+from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures.stats.paired import (
     Paired,
@@ -24,18 +26,8 @@ counts = st.integers(0, 60)
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
 
-@pytest.fixture(scope="module")
-def contingency_tables() -> Any:
-    return pytest.importorskip("statsmodels.stats.contingency_tables")
-
-
-@pytest.fixture(scope="module")
-def multitest() -> Any:
-    return pytest.importorskip("statsmodels.stats.multitest")
-
-
 @given(only_a=counts, only_b=counts)
-def test_mcnemar_is_that_of_statsmodels(contingency_tables: Any, only_a: int, only_b: int) -> None:
+def test_mcnemar_is_that_of_statsmodels(only_a: int, only_b: int) -> None:
     few = only_a + only_b < 25
     theirs = contingency_tables.mcnemar([[5, only_a], [only_b, 5]], exact=few, correction=True).pvalue
     if only_a == only_b:
@@ -55,8 +47,8 @@ def test_few_clusters_are_tested_by_counting_all_signs(net: list[int]) -> None:
 @pytest.mark.parametrize("adjust", ["holm", "fdr_bh"])
 @settings(max_examples=10)  # each of theirs collects garbage
 @given(ps=rates)
-def test_adjusted_p_values_are_those_of_statsmodels(multitest: Any, adjust: str, ps: list[float]) -> None:
-    theirs = multitest.multipletests(ps, method=adjust)[1]
+def test_adjusted_p_values_are_those_of_statsmodels(adjust: str, ps: list[float]) -> None:
+    theirs = multipletests(ps, method=adjust)[1]
     ours = (holm if adjust == "holm" else benjamini_hochberg)(ps)
     assert ours == pytest.approx(list(theirs))
 
@@ -72,11 +64,10 @@ def test_fractions_are_tested_by_students_paired_t() -> None:
 
 
 def test_the_error_of_clusters_of_one_size_is_that_of_statsmodels() -> None:
-    linear = pytest.importorskip("statsmodels.regression.linear_model")
     rng = np.random.default_rng(1)
     clusters = rng.permutation(np.repeat(np.arange(12), 8))
     a, b = rng.random(96) + 0.1 * clusters, rng.random(96)
-    fit = linear.OLS(a - b, np.ones(96)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    fit = OLS(a - b, np.ones(96)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
     pair = paired(a, b, clusters)
     assert (pair.error, pair.p) == pytest.approx((fit.bse[0], fit.pvalues[0]))
     assert pair.clusters == 12

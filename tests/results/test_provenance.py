@@ -74,6 +74,8 @@ def test_another_benchmark_does_not_become_the_score_of_the_run(run: Run, bench:
     assert score_run(run, Benchmark(bench.path), Scorer()) == run.path / "scores" / "eyetest.parquet", (
         "its own, named"
     )
+    (bench.path / "items.parquet").unlink()
+    assert accuracy(run, other) == (0.0, ITEMS), "compared with the run's own copy"
 
 
 def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark) -> None:

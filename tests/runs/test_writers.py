@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.records import RunStep
 from eyetest.runs import Journal, Run, RunWriter, read_responses
-from eyetest.runs.journal import PartName, part_names, refuse_lost, sealed, segment
+from eyetest.runs.journal import PartName, part_names, seal, segment
+from eyetest.store import files
+from eyetest.store.files import LocalStore
 from tests.runs.written import numbered
 
 WRITER = """
@@ -89,29 +90,32 @@ def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) ->
     assert first == PartName(1)
     assert second.number == 2
     assert len(second.writer) == 8
-    assert PartName.parse(second.stem) == second
-    assert Run(tmp_path / "r").manifest.parts == {"000001": 1, second.stem: 1}
+    assert PartName.parse(second.key) == PartName.parse(second.stem) == second
+    assert Run(tmp_path / "r").manifest.parts == {"1": 1, second.key: 1}
 
 
-def test_a_part_that_went_missing_after_the_last_recorded_end_is_noticed(tmp_path: Path) -> None:
-    with RunWriter(tmp_path) as run:
-        run.record(RunStep(what="ask"), {})
-        run.journal.append(numbered(1))
-    killed = Journal(tmp_path, "aaaa", rows_a_segment=1)
-    for number in (2, 3, 4):
-        killed.append(numbered(number))
-    killed.close()
-    recorded = Run(tmp_path).manifest.parts
-    refuse_lost(tmp_path, recorded)
-    sealed(tmp_path, PartName(3, "aaaa")).unlink()
-    with pytest.raises(InputError, match=r"has lost responses/000003-\*\.parquet, and what was answered there"):
-        refuse_lost(tmp_path, recorded)
-    with RunWriter(tmp_path) as run:  # which asks again what is missing
-        run.journal.append(numbered(3))
-    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)
-    segment(tmp_path, PartName(6, "bbbb")).touch()  # killed before its first line
-    later = Journal(tmp_path, "cccc")
-    later._sealer.submit(int).result()
-    later.append(numbered(5))
-    later.close()
-    refuse_lost(tmp_path, Run(tmp_path).manifest.parts)
+@pytest.mark.parametrize("when", ["before its lock", "at its removal"])
+def test_a_part_that_is_sealed_while_it_is_made_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Another process takes the new file for a dead writer's; removed, it is made again."""
+    lock, remove, part = files._lock, LocalStore.remove, PartName(1, "aaaa")
+
+    def late(file: int, *, wait: bool = False, **how: bool) -> bool:
+        if wait and when == "before its lock":
+            monkeypatch.setattr(files, "_lock", lock)
+            seal(tmp_path, part)
+        return lock(file, wait=wait, **how)
+
+    def checked(store: LocalStore, path: Path) -> None:
+        with path.open("rb") as file:
+            assert not lock(file.fileno()), "no writer can lock what is being removed"
+        remove(store, path)
+
+    monkeypatch.setattr(files, "_lock", late)
+    monkeypatch.setattr(LocalStore, "remove", checked)
+    journal = Journal(tmp_path, "aaaa")
+    journal.append(numbered(1))
+    assert len(list(read_responses(tmp_path))) == 1
+    journal.close()
+    assert len(list(read_responses(tmp_path))) == 1

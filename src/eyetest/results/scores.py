@@ -237,7 +237,7 @@ def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:
     """Refuse a benchmark with a changed question or option, which was never asked; golds may differ."""
-    kept = _as_asked(run)
+    kept = _kept(run)
     if kept is None:
         raise InputError(f"{run.path} holds answers to another version than {named.path}")
     prefix = prefix_in(run, named)
@@ -269,6 +269,11 @@ def _as_asked(run: Run) -> Benchmark | None:
     return Benchmark(kept) if is_benchmark(kept) else None
 
 
+def _kept(run: Run) -> Benchmark | None:
+    """The same, first from the run's own copy: it is there where the path cannot be reached."""
+    return Benchmark(kept) if is_benchmark(kept := run.path / BENCHMARK) else _as_asked(run)
+
+
 def _is_revised(run: Run, benchmark: Benchmark) -> bool:
     """Whether a benchmark is the run's, as revised by people."""
     about = run.manifest.benchmark
@@ -288,7 +293,7 @@ def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
 
 def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
     """What people have changed of a run's items, where a benchmark is a revision of theirs."""
-    asked = _as_asked(run) if _is_revised(run, benchmark) else None
+    asked = _kept(run) if _is_revised(run, benchmark) else None
     if asked is None:
         return ChangedItems()
     changed = changed_items(*((bench.path.resolve(), bench.manifest.fingerprint) for bench in (asked, benchmark)))

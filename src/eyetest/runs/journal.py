@@ -59,8 +59,13 @@ class PartName(NamedTuple):
         return cls(int(match[1]), match[2] or "") if match else None
 
     @property
+    def key(self) -> str:
+        """Its key in other files: ``7-3f9a1c2b``, or ``7``."""
+        return "-".join(filter(None, (str(self.number), self.writer)))
+
+    @property
     def stem(self) -> str:
-        """The stem of its files, and its key in others: ``000007-3f9a1c2b``."""
+        """The stem of its own files."""
         return "-".join(filter(None, (f"{self.number:06d}", self.writer)))
 
 
@@ -124,7 +129,7 @@ def part_ids(folder: Path) -> dict[str, str]:
     for part in part_names(folder):
         for path in (sealed(folder, part), segment(folder, part), sealed(folder, part)):
             try:
-                ids[part.stem] = content_id(path)
+                ids[part.key] = content_id(path)
                 break
             except FileNotFoundError:
                 continue
@@ -133,22 +138,18 @@ def part_ids(folder: Path) -> dict[str, str]:
 
 def count_rows(folder: Path, known: Mapping[str, int]) -> dict[str, int]:
     """How many responses each sealed part holds, by key. Those ``known`` are not counted again."""
-    return {part.stem: known.get(part.stem) or _rows(sealed(folder, part)) for part in part_names(folder)}
+    return {part.key: known.get(part.key) or _rows(sealed(folder, part)) for part in part_names(folder)}
 
 
 def refuse_lost(folder: Path, recorded: Mapping[str, int], covered: Iterable[str] = ()) -> None:
     """Refuse a run with missing stored answers, naming them.
 
-    ``recorded``: the parts at the last writer's end, with their rows. ``covered``: parts once scored. Later parts are
-    known by their numbers, which follow one another.
+    ``recorded``: the parts at the last writer's end, with their rows. ``covered``: parts once scored.
     """
-    parts = part_names(folder)
     known = {part for key in (*recorded, *covered) if (part := PartName.parse(key))}
-    numbers, last = {part.number for part in parts}, max((part.number for part in known), default=0)
-    unknown = [PartName(number, "*") for number in range(last + 1, max(numbers, default=0)) if number not in numbers]
-    if gone := [*sorted(known.difference(parts)), *unknown]:
+    if gone := sorted(known.difference(part_names(folder))):
         names = listed([f"{sealed(folder, part).relative_to(folder)}" for part in gone])
-        rows = sum(recorded.get(part.stem, 0) for part in gone)
+        rows = sum(recorded.get(part.key, 0) for part in gone)
         lost = f"with {counted(rows, 'answer')}" if rows else "and what was answered there"
         raise InputError(f"{folder} has lost {names}, {lost}; bring it back, or run or import again what is missing")
 
@@ -263,11 +264,15 @@ def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
 
 def seal(folder: Path, part: PartName) -> None:
     """Turn a part without a writer into Parquet. Damaged lines are kept beside it."""
-    path = segment(folder, part)
-    with store_of(folder).claimed(path) as size:  # None: appended to, sealed now, or no file, which readers report
-        is_done = size is not None and _has_sealed(folder, part, path)
-    if is_done:  # after the claim, because Windows removes no open file
-        store_of(folder).remove(path)
+    path, store, is_open = segment(folder, part), store_of(folder), False
+    with store.claimed(path) as size:  # None: appended to, sealed now, or no file, which readers report
+        if size is not None and _has_sealed(folder, part, path):
+            try:
+                store.remove(path)  # before a writer that has just made it can lock it
+            except PermissionError:
+                is_open = True  # Windows removes no open file
+    if is_open:
+        store.remove(path)
 
 
 def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
@@ -280,8 +285,8 @@ def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
         lines = read_segment(path)
     except InputError:
         return False
-    if not lines.responses and (lines.torn or lines.damaged):
-        return False
+    if not lines.responses:
+        return not (lines.torn or lines.damaged)
     table = to_table(lines.responses)
     table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
     with store_of(folder).replacing_file(sealed(folder, part)) as new:

@@ -278,6 +278,7 @@ def test_a_selection_that_cannot_be_met_is_refused_before_models_are_asked(
         (("--recipe", "recipe.yaml", "--models", "models.yaml", "--hold-out", "i9"), "i9 is on no panel"),
         (("--recipe", "recipe.yaml", "--answers", "nowhere"), "nowhere is no run folder"),
         (("--recipe", "recipe.yaml", "--answers", "r", "--dry-run"), "--dry-run"),
+        (("--recipe", "mmstar", "--answers", "r", "--panel", "x=i1"), 'no panel "x"'),
     ],
 )
 def test_what_it_refuses(here: Path, words: tuple[str, ...], message: str) -> None:

@@ -41,6 +41,9 @@ def test_what_no_model_was_trained_on(bench: Path) -> None:
     assert "b trained on COCO, which is not in this benchmark" in done.err
     assert "c: nothing is known of what they were trained on" in done.err
     assert {item.tags["source"] for item in Benchmark(bench / "part/benchmark")} == {"VQAv2", "GQA"}
+    table = call("subset", "b", "--only", "source=GQA", "--to", "gqa", "--output", "csv").fine().splitlines()
+    assert table[0].startswith("id,question,options,")
+    assert len(table) == 1 + len(ids(bench / "gqa/benchmark"))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def proxied(kind: str, folder: Path, to: int) -> Iterator[str]:
         command = [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
     else:
         command += [str(port), str(to)]
-    process = subprocess.Popen(command, cwd=ROOT)
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     try:
         wait_for(port)
         yield f"http://127.0.0.1:{port}{PREFIX}"

@@ -197,7 +197,7 @@ def tag_maps(given: Pairs, sources: Sequence[str] = ()) -> "TagMaps | None":
     """The tags that are made of others, for all items or for those of one of these sources."""
     from eyetest.benchmarks.tags import TagMaps
 
-    words = [f"{tag}={other}" for tag, other in given.items()] if isinstance(given, Mapping) else several(given)
+    words = several(given)
     return TagMaps(words, sources) if words else None
 
 
@@ -289,5 +289,7 @@ def split_words(words: Words) -> list[str]:
 
 
 def several(given: Any) -> list[Any]:
-    """One thing, or several of them, as a list. A word is one thing."""
+    """One thing, or several of them, as a list. A word is one thing; a mapping is pairs in words."""
+    if isinstance(given, Mapping):
+        return [f"{key}={value}" for key, value in given.items()]
     return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)

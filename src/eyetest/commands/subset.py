@@ -189,8 +189,9 @@ class SubsetResult(NewBenchmark):
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """The items."""
-        return self.benchmark.frame
+        """The items, with their options in one text."""
+        frame = self.benchmark.frame
+        return frame.with_columns(frame["options"].list.join(" | "))
 
 
 def _with_options(items: "Iterable[Item]", total: int, count: int, seed: int, notes: list[str]) -> "Iterator[Item]":

@@ -81,9 +81,7 @@ def seat(
     """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. More
     models than the recipe's panel has are refused unless they are named: mostly a part of models.yaml was meant.
     """
-    if unknown := [name for name in named if name not in recipe.panels]:
-        known = ", ".join(recipe.panels)
-        raise InputError(f'{heading("panels")}: the recipe has no panel "{unknown[0]}"; it has {known}')
+    _refuse_unknown(recipe, named)
     seated = {}
     absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
@@ -107,8 +105,14 @@ def seat(
     if absent:
         first = next(iter(absent))
         how = f"name it in {param('panels', 'NAME=A,B,…')}" if first in models else nearest(first, models)
-        raise InputError(f"{heading('hold_out')}: {first} is on no panel; {how}")
+        raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {how}")
     return seated
+
+
+def _refuse_unknown(recipe: Recipe, named: Iterable[str]) -> None:
+    if unknown := [name for name in named if name not in recipe.panels]:
+        known = ", ".join(recipe.panels)
+        raise InputError(f'{heading("panels")}: the recipe has no panel "{unknown[0]}"; it has {known}')
 
 
 def small_panel_notes(recipe: Recipe, panels: Mapping[str, Seated]) -> list[str]:
@@ -129,6 +133,7 @@ def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
     """Panels of models with answers: those named, or all with a panel's modality."""
+    _refuse_unknown(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}

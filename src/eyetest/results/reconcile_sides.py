@@ -200,8 +200,7 @@ class Sides:
         a, b = (side._replace(credits=tuple(row for row in side.credits if row.group in shared)) for side in (a, b))
         notes = [f"only one side has {listed(left)}, which is left out"] if left else []
         if several := paired_by_order(a, b):
-            alike = f"several replies to {counted(several, 'question')} that nothing tells apart"
-            notes.append(f"{alike}: they are paired in the order of their files")
+            notes.append(f"several replies to {counted(several, 'question')} are paired in the order of their files")
         return reconciled(a, b), tuple(notes)
 
     def explain_number(

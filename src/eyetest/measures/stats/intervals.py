@@ -114,7 +114,7 @@ def bounds(of: ClusteredMeans, level: float = 0.95) -> tuple[Floats, Floats]:
     return low, high
 
 
-def wilson(hits: float, n: int) -> IntervalEstimate:
+def wilson(hits: int, n: int) -> IntervalEstimate:
     """A share and Wilson's score interval."""
     return mean(np.arange(n) < hits)
 

@@ -108,8 +108,8 @@ def test_a_part_that_is_sealed_while_it_is_made_loses_nothing(
         return lock(file, wait=wait, **how)
 
     def checked(store: LocalStore, path: Path) -> None:
-        with path.open("rb") as file:
-            assert not lock(file.fileno()), "no writer can lock what is being removed"
+        with path.open("rb") as file:  # Windows removes no open file
+            assert files.fcntl is None or not lock(file.fileno()), "no writer can lock what is being removed"
         remove(store, path)
 
     monkeypatch.setattr(files, "_lock", late)

@@ -272,7 +272,8 @@ def seal(folder: Path, part: PartName) -> None:
             except PermissionError:
                 is_open = True  # Windows removes no open file
     if is_open:
-        store.remove(path)
+        with suppress(PermissionError):  # a writer that has just made it goes on in it
+            store.remove(path)
 
 
 def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:

@@ -77,7 +77,8 @@ class ToyAsker(Asker):
 
 def message(bench: Benchmark, item: str, images: int | None, text: str = QUESTION) -> list[dict[str, Any]]:
     """The user's message as a server gets it, with so many of an item's images."""
-    urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in bench[item].images[:images]]
+    shown = [ImagePart(image) for image in bench[item].images[:images]]
+    urls = [Images(bench.images).data_url(part).decode().strip('"') for part in shown]
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return [{"role": "user", "content": [*parts, {"type": "text", "text": text}]}]
 

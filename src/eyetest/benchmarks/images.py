@@ -44,6 +44,7 @@ class ImageStore:
     def __init__(self, root: Path) -> None:
         self.root, self._store = root, store_of(root)
         self._known: dict[str, ImageRef] = {}
+        self._folders: dict[Path, Path] = {}
 
     def path(self, image: ImageRef) -> Path:
         """The path of an image's file."""
@@ -77,7 +78,7 @@ class ImageStore:
     def read(self, image: ImageRef) -> bytes:
         """The bytes of an image, unchanged; refused unless their hash is its name, or where a link leads outside."""
         try:
-            file = open_regular(inside(self.path(image), self.root))
+            file = open_regular(self._inside(self.path(image)))
             with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
                 _refuse_size(os.fstat(file).st_size, image)
                 data = opened.readall()
@@ -88,6 +89,14 @@ class ImageStore:
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise ImageError(f"image {image.filename} in {self.root} holds other bytes than its name says")
         return data
+
+    def _inside(self, path: Path) -> Path:
+        """The path of a file here, resolved; its folder is resolved once."""
+        folder = path.parent
+        if folder not in self._folders:
+            self._folders[folder] = inside(folder, self.root)
+        real = self._folders[folder] / path.name
+        return inside(path, self.root) if real.is_symlink() else real
 
     def _missing(self, image: ImageRef) -> bytes:
         """An image that is not a file here, from the underlying store; a forked process has a store of its own."""

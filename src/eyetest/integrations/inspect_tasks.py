@@ -107,6 +107,6 @@ def _content(parts: Sequence[Any], images: Images) -> list[Any]:
     return [
         ContentText(text=part.text)
         if isinstance(part, Words)
-        else ContentImage(image=images.data_url(part).decode("ascii"))
+        else ContentImage(image=images.data_url(part).strip(b'"').decode("ascii"))
         for part in parts
     ]

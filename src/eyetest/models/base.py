@@ -148,14 +148,14 @@ class Images:
         self._size = 0
 
     def data_url(self, part: ImagePart | GrayImage) -> bytes:
-        """``data:image/png;base64,…``, as it goes into a JSON string."""
+        """``"data:image/png;base64,…"``, a JSON string."""
         if isinstance(part, GrayImage):
             return grey_url(part.width, part.height)
         sha256 = part.image.sha256
         url = self._kept.get(sha256)
         if url is None:
             data = pybase64.b64encode(self._store.read(part.image))
-            url = b"data:image/%s;base64,%s" % (part.image.format.encode(), data)
+            url = b'"data:image/%s;base64,%s"' % (part.image.format.encode(), data)
             self._kept[sha256] = url
             self._size += len(url)
             while self._size > _MOST_BYTES_KEPT and len(self._kept) > 1:
@@ -171,10 +171,10 @@ class Images:
 
 @lru_cache(maxsize=64)
 def grey_url(width: int, height: int) -> bytes:
-    """A plain grey PNG of a size."""
+    """A plain grey PNG of a size, likewise."""
     file = io.BytesIO()
     _grey("L", width, height).save(file, "PNG", optimize=True)
-    return b"data:image/png;base64," + pybase64.b64encode(file.getvalue())
+    return b'"data:image/png;base64,%s"' % pybase64.b64encode(file.getvalue())
 
 
 def _grey(mode: str, width: int, height: int) -> Pillow.Image:

@@ -35,7 +35,7 @@ def chat_messages(messages: Sequence[Message], data_url: DataUrl, detail: str | 
     def written(part: Part) -> dict[str, Any]:
         if isinstance(part, Words):
             return {"type": "text", "text": part.text}
-        url: dict[str, Any] = {"url": msgspec.Raw(b'"%s"' % data_url(part))}
+        url: dict[str, Any] = {"url": msgspec.Raw(data_url(part))}
         return {"type": "image_url", "image_url": url | ({"detail": detail} if detail else {})}
 
     contents = (
@@ -246,7 +246,7 @@ class SglangServer(Way):
         body = {"prompt": [begun, *(begun + text for text in texts)], "add_special_tokens": False}
         before, *read = (await self._ask("tokenize", body, _Tokens[list[list[int]]])).tokens
         shown = images_of(prompt)
-        urls = [msgspec.Raw(b'"%s"' % self._data_url(part)) for part in shown]
+        urls = [msgspec.Raw(self._data_url(part)) for part in shown]
 
         def given(text: str, tokens: Sequence[int]) -> dict[str, Any]:
             return {"text": text, "image_data": urls} if shown else {"input_ids": tokens}
@@ -327,7 +327,7 @@ class LlamaServer(Way):
         shown = images_of(prompt)
         head, mark, tail = begun.rpartition(marker) if shown else ("", "", begun)
         before = await self._read(tail, is_whole=not shown)
-        data = [msgspec.Raw(b'"%s"' % self._data_url(part).partition(b",")[2]) for part in shown]
+        data = [msgspec.Raw(b'"' + self._data_url(part).partition(b",")[2]) for part in shown]
         known: dict[str, tuple[float | None, int]] = {}
         for candidate in dict.fromkeys(prompt.candidates):
             read = await self._read(tail + candidate, is_whole=not shown)

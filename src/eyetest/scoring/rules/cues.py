@@ -9,11 +9,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
 from eyetest.scoring.rules.cleaning import Body, lower
 from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_letters_in, letters_in, runs, with_text
 from eyetest.scoring.rules.options import Offer, fold, tokens_in
+from eyetest.store.handwritten import parse_yaml
 
 FOREIGN = "~"  # stands for any run of characters that are not ASCII
 _PART = re.compile(r"<([a-z]+)>")
@@ -81,7 +81,7 @@ class CueTable:
 @cache
 def load_cues() -> CueTable:
     """The table that ships with the package."""
-    return CueTable(yaml.safe_load((files(__package__) / "cues.yaml").read_text("utf-8")))
+    return CueTable(parse_yaml((files(__package__) / "cues.yaml").read_text("utf-8"), "cues.yaml"))
 
 
 def _cue(row: Mapping[str, Any], parts: Mapping[str, str]) -> Cue:

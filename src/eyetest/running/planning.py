@@ -202,7 +202,7 @@ def open_rows(left: pl.DataFrame, model: int) -> Iterator[tuple[int, Mask]]:
     mine = left.filter(pl.col("model") == model, pl.col("request").is_not_null()).select("item", "new", "again")
     items, *phases = (column.to_numpy() for column in mine)
     for wanted in phases:
-        for item in np.unique(items[wanted]).tolist():  # rows are in the order of items
+        for item in dict.fromkeys(items[wanted].tolist()):  # rows are in the order of items
             yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
 
 

@@ -44,12 +44,11 @@ class ImageStore:
     def __init__(self, root: Path) -> None:
         self.root, self._store = root, store_of(root)
         self._known: dict[str, ImageRef] = {}
-        self._folders: dict[Path, Path] = {}
+        self._folders: dict[str, Path] = {}
 
     def path(self, image: ImageRef) -> Path:
         """The path of an image's file."""
-        if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
-            raise ImageError(f"{short(image.filename)} is not the name of a stored image")
+        _check_name(image)
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
@@ -78,7 +77,7 @@ class ImageStore:
     def read(self, image: ImageRef) -> bytes:
         """The bytes of an image, unchanged; refused unless their hash is its name, or where a link leads outside."""
         try:
-            file = open_regular(self._inside(self.path(image)))
+            file = self._opened(image)
             with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
                 _refuse_size(os.fstat(file).st_size, image)
                 data = opened.readall()
@@ -90,13 +89,17 @@ class ImageStore:
             raise ImageError(f"image {image.filename} in {self.root} holds other bytes than its name says")
         return data
 
-    def _inside(self, path: Path) -> Path:
-        """The path of a file here, resolved; its folder is resolved once."""
-        folder = path.parent
-        if folder not in self._folders:
-            self._folders[folder] = inside(folder, self.root)
-        real = self._folders[folder] / path.name
-        return inside(path, self.root) if real.is_symlink() else real
+    def _opened(self, image: ImageRef) -> int:
+        """A descriptor of an image's file inside this folder; its own folder is resolved once."""
+        _check_name(image)
+        folder = self._folders.get(image.sha256[:2])
+        if folder is None:
+            folder = self._folders[image.sha256[:2]] = inside(self.path(image).parent, self.root)
+        path = folder / image.filename
+        try:
+            return open_regular(path)
+        except InputError:  # a link, which may stay inside: in a snapshot of the Hub every file is one
+            return open_regular(inside(path, self.root))
 
     def _missing(self, image: ImageRef) -> bytes:
         """An image that is not a file here, from the underlying store; a forked process has a store of its own."""
@@ -126,6 +129,11 @@ class ImageStore:
     def size(self) -> int:
         """Bytes stored so far."""
         return sum(image.size for image in self._known.values())
+
+
+def _check_name(image: ImageRef) -> None:
+    if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
+        raise ImageError(f"{short(image.filename)} is not the name of a stored image")
 
 
 def _refuse_size(size: int, image: ImageRef) -> None:

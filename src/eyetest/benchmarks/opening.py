@@ -25,8 +25,8 @@ from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.files import ENDINGS, open_table
-from eyetest.tabular.table import table_kind
+from eyetest.tabular.files import open_table
+from eyetest.tabular.table import ENDINGS, table_kind
 from eyetest.version import __version__
 
 Beside = Callable[[Path], None]
@@ -34,7 +34,6 @@ _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
 _ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
-_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet")
 
 
 class Format:
@@ -240,7 +239,7 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     whole = path.resolve()
     inside = [whole]
     if whole.is_dir():
-        inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
+        inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in ENDINGS and p.is_file())
     return cache_folder(os.fsencode(whole), [_stamp(file) for file in inside], read, _readable(whole.stem))
 
 

@@ -80,10 +80,14 @@ class ImageStore:
         try:
             file = open_regular(self._inside(self.path(image)))
             with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
-                _refuse_size(os.fstat(file).st_size, image)
+                if (size := os.fstat(file).st_size) != image.size:
+                    raise ImageError(f"image {image.filename} has {size} bytes, {image.size} were stored")
                 data = opened.readall()
-        except FileNotFoundError:
-            data = self._missing(image)
+        except FileNotFoundError:  # it may be in a bucket; a forked process has a store of its own
+            found = store_of(self.root).missing(self.path(image))
+            if found is None:
+                raise ImageError(f"image {image.filename} is missing from {self.root}") from None
+            data = found
         except InputError as error:
             raise ImageError(f"image {image.filename} cannot be used: {error}") from None
         if hashlib.sha256(data).hexdigest() != image.sha256:
@@ -97,14 +101,6 @@ class ImageStore:
             self._folders[folder] = inside(folder, self.root)
         real = self._folders[folder] / path.name
         return inside(path, self.root) if real.is_symlink() else real
-
-    def _missing(self, image: ImageRef) -> bytes:
-        """An image that is not a file here, from the underlying store; a forked process has a store of its own."""
-        data = store_of(self.root).missing(self.path(image))
-        if data is None:
-            raise ImageError(f"image {image.filename} is missing from {self.root}")
-        _refuse_size(len(data), image)
-        return data
 
     def has(self, image: ImageRef) -> bool:
         """Whether an image can be read."""
@@ -126,11 +122,6 @@ class ImageStore:
     def size(self) -> int:
         """Bytes stored so far."""
         return sum(image.size for image in self._known.values())
-
-
-def _refuse_size(size: int, image: ImageRef) -> None:
-    if size != image.size:
-        raise ImageError(f"image {image.filename} has {size} bytes, {image.size} were stored")
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:

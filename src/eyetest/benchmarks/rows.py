@@ -143,18 +143,12 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
         found.pop("answer_letter", None)
     found |= options.fields
     if not found.get("question"):
-        raise InputError(
-            f"{where}: no column for the question among {listed_columns(columns)}; "
-            f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
-        )
+        hint = f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
+        raise InputError(f"{where}: no column for the question among {listed_columns(columns)}; {hint}")
     used = named_columns(found)
     images, choices = (split_columns(found.pop(field, "")) for field in _SEVERAL_COLUMNS)
-    return ItemLayout(
-        columns=found,
-        images=images,
-        options=choices,
-        tag_columns=tuple(column for column in free if column not in used),
-    )
+    tags = tuple(column for column in free if column not in used)
+    return ItemLayout(columns=found, images=images, options=choices, tag_columns=tags)
 
 
 def _refuse_unknown_columns(columns: Sequence[str], options: ReadOptions, where: str) -> None:
@@ -375,10 +369,9 @@ def _as_text(row: Row, column: str, value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str | int | float):
-        of_date = (
-            "text (Excel made it a date: format the column as text)" if isinstance(value, date | time) else "text"
-        )
-        raise ItemError(row.where, column, short(value), "UTF-8 text" if isinstance(value, bytes) else of_date)
+        kind = "UTF-8 text" if isinstance(value, bytes) else "text"
+        hint = " (Excel made it a date: format the column as text)" if isinstance(value, date | time) else ""
+        raise ItemError(row.where, column, short(value), kind + hint)
     return str(value)
 
 

@@ -422,18 +422,9 @@ _LEAST, _LEAST_BY_WORD = 3, 0.2
 LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
 
 
-class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    hints: str
-    weights: dict[int, list[str]]
-    answers: list[str]
-    kinds: dict[str, str]
-    title: str
-    fields: frozenset[str]
-
-
 @cache
-def _notices() -> _Notices:
-    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes(), type=_Notices)
+def _notices() -> Any:
+    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes())
 
 
 def failure_notice(text: str) -> str:
@@ -443,17 +434,17 @@ def failure_notice(text: str) -> str:
         return ""
     folded = " ".join(reply.casefold().replace("_", " ").split())
     is_page = folded.startswith(("<!doctype html", "<html", "<head"))
-    is_title = is_page and re.search(_notices().title, folded)
+    is_title = is_page and re.search(_notices()["title"], folded)
     if is_title or _is_error_object(reply) or (not is_page and _reads_as_notice(folded)):
-        return next((kind for kind, pattern in _notices().kinds.items() if re.search(pattern, folded)), "server")
+        return next((kind for kind, pattern in _notices()["kinds"].items() if re.search(pattern, folded)), "server")
     return ""
 
 
 def _reads_as_notice(folded: str) -> bool:
-    notices = _notices()
-    if len(folded) > _LONGEST or not re.search(notices.hints, folded) or re.search("|".join(notices.answers), folded):
+    hints, answers, weights = (_notices()[name] for name in ("hints", "answers", "weights"))
+    if len(folded) > _LONGEST or not re.search(hints, folded) or re.search("|".join(answers), folded):
         return False
-    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in notices.weights.items()}
+    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in weights.items()}
     score = sum(weight * len(words) for weight, words in found.items())
     return score >= max(_LEAST, _LEAST_BY_WORD * len(folded.split()))
 
@@ -464,6 +455,6 @@ def _is_error_object(reply: str) -> bool:
         found = json.loads(reply)
         found = found[0] if isinstance(found, list) and len(found) == 1 else found
         if isinstance(found, dict):
-            names = {name.casefold() for name in found}
-            return names <= _notices().fields and bool(names & {"error", "errors", "detail", "message", "msg"})
+            names = {str(name).casefold() for name in found}
+            return names <= {*_notices()["fields"]} and bool(names & {"error", "errors", "detail", "message", "msg"})
     return False

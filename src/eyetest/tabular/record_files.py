@@ -37,7 +37,7 @@ _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_lis
 
 @contextmanager
 def open_bounded(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file of unknown origin unless its metadata is out of proportion; it is not mapped into memory."""
+    """Open a Parquet file of unknown origin, not mapped into memory, if its metadata is in proportion."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         metadata, status = file.metadata, path.stat()
         columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]

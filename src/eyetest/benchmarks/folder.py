@@ -164,6 +164,9 @@ class Benchmark:
             return self.take([self.position(which)])[0]
         try:
             taken = range(len(self))[which]
+        except TypeError:
+            kinds = "its id (text), its position (a whole number), or a slice"
+            raise TypeError(f"found {short(which)}, expected {kinds}") from None
         except IndexError:
             there = f"{self.manifest.name} has {len(self):,} items, from 0"
             raise IndexError(f'no item at {which}: {there}; an item whose id is {which} is ["{which}"]') from None

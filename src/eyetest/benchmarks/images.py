@@ -19,7 +19,7 @@ from PIL import UnidentifiedImageError
 from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
-from eyetest.store.files import inside, open_regular
+from eyetest.store.files import inside, open_regular, read_regular
 from eyetest.tabular.table import looks_like_list, parse_list
 
 MAX_BYTES = 64 * 2**20
@@ -241,17 +241,14 @@ class ImageLoader:
             real = inside(path, self._root)
         except (InputError, TypeError, ValueError):
             raise ImageError(f"path {short(name)}, which leaves {self._root}") from None
+        self.files[path] = None
         try:
-            with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
-                data = file.read(MAX_BYTES + 1)
+            return read_regular(real, self._root, MAX_BYTES + 1)
         except FileNotFoundError:
-            self.files[path] = None
             raise MissingImage(f"path {short(name)} in {self._root} (no such file or directory)") from None
         except (OSError, InputError) as error:
             why = getattr(error, "strerror", "") or "not a file"
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
-        self.files[path] = None
-        return data
 
 
 def is_file(root: Path, text: str) -> bool:

@@ -445,7 +445,7 @@ def _reads_as_notice(folded: str) -> bool:
     if len(folded) > _LONGEST or not re.search(hints, folded) or re.search("|".join(answers), folded):
         return False
     found = {weight: set(re.findall("|".join(words), folded)) for weight, words in weights.items()}
-    score = sum(weight * len(words) for weight, words in found.items())
+    score: int = sum(weight * len(words) for weight, words in found.items())
     return score >= max(_LEAST, _LEAST_BY_WORD * len(folded.split()))
 
 

@@ -173,7 +173,6 @@ def _usual_name(column: str) -> str:
 _SAMPLE = 500
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
-_MOST_OPTIONS = 1_000  # there are letters for so many; `check` refuses items with fewer that are still too many
 _BETWEEN_OPTIONS = ("\n", "|", ";")
 _ALL_LETTERS = option_texts.plain_offer(ascii_uppercase)
 MAX_FIELD = 64 * 2**20
@@ -405,7 +404,7 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
         value = value[0]  # one item of MMMU-Pro's release is wrapped twice
     if not isinstance(value, list | tuple) or any(part is None for part in value):
         raise ItemError(row.where, column, short(row.values[column]), "a list of options")
-    if len(value) > _MOST_OPTIONS:
+    if len(value) > MAX_CHOICES:
         raise ItemError(row.where, column, f"{len(value):,} options", f"at most {MAX_CHOICES}")
     return {letter(position): _as_text(row, column, part) for position, part in enumerate(value)}
 

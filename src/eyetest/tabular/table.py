@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, first_line, heading, nearest, param, short
 
-_GZIP = b"\x1f\x8b"
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
 Values = dict[str, Any]
@@ -94,7 +93,7 @@ def table_kind(path: Path) -> str:
     ending = path.suffix.lower()
     with one_line(path), path.open("rb") as file:
         sample = file.read(_SAMPLE).removeprefix(codecs.BOM_UTF8).lstrip()
-    if sample.startswith(_GZIP):
+    if sample.startswith(b"\x1f\x8b"):
         raise InputError(f"{path} is packed with gzip: unpack it first (gunzip)")
     if sample.startswith(b"PAR1"):
         return ".parquet"

@@ -42,9 +42,7 @@ def test_images_are_named_in_question_hint_and_choices() -> None:
         ({"tags": {"": 1}}, "tags", "''"),
     ],
 )
-def test_a_problem_says_which_item_which_field_and_what_was_found(
-    fields: dict[str, Any], field: str, found: str
-) -> None:
+def test_an_error_names_item_and_field_and_what_was_found(fields: dict[str, Any], field: str, found: str) -> None:
     made = item(**fields)
     for where, before in (("", ""), ("b.tsv row 7", "b.tsv row 7: ")):
         with pytest.raises(ItemError) as caught:
@@ -53,15 +51,14 @@ def test_a_problem_says_which_item_which_field_and_what_was_found(
 
 
 def test_sound_items_have_no_problems() -> None:
-    sound = [
+    for made in (
         item(),
         item(question="", images=(IMAGE,)),
         item(references=("a", "", "b"), hint="h", history=(Turn("q", "a"),)),
         item(references=(), choices=(Choice("nan", True), Choice("nan"))),
         item(question="<image 5>"),
         *(item(references=(), choices=(Choice("x", True),) * count) for count in (1, 2, 9, 12, 26)),
-    ]
-    for made in sound:
+    ):
         check(made)
     check(item(references=()), gold_required=False)
     assert (letter(0), letter(25)) == ("A", "Z")

@@ -1,7 +1,6 @@
 """A benchmark on disk: ``benchmark.json``, ``items.parquet`` and ``images/``; it may be far larger than memory."""
 
 import hashlib
-import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -163,17 +162,15 @@ class Benchmark:
         """An item by its id (text) or position (a number); several by a slice."""
         if isinstance(which, str):
             return self.take([self.position(which)])[0]
-        if isinstance(which, slice):
-            return self.take(range(*which.indices(len(self))))
         try:
-            number = operator.index(which)
+            taken = range(len(self))[which]
         except TypeError:
             kinds = "its id (text), its position (a whole number), or a slice"
             raise TypeError(f"found {short(which)}, expected {kinds}") from None
-        if not -len(self) <= number < len(self):
+        except IndexError:
             there = f"{self.manifest.name} has {len(self):,} items, from 0"
-            raise IndexError(f'no item at {number:,}: {there}; an item whose id is {number} is ["{number}"]')
-        return self.take([number % len(self)])[0]
+            raise IndexError(f'no item at {which}: {there}; an item whose id is {which} is ["{which}"]') from None
+        return self.take([taken])[0] if isinstance(taken, int) else self.take(taken)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -318,12 +315,6 @@ class BenchmarkWriter:
     def __exit__(self, *failure: Any) -> None:
         self._open.__exit__(*failure)
 
-    def _close(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._finish()
-        else:
-            self._parquet.close()
-
     def add(self, item: Item, where: str = "") -> None:
         """Append an item whose images are in ``images`` already."""
         check(item, where, gold_required=self._gold_required)
@@ -377,7 +368,10 @@ class BenchmarkWriter:
             self._pending.clear()
             self._pending_bytes = 0
 
-    def _finish(self) -> None:
+    def _close(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._parquet.close()
+            return
         self._flush()
         fingerprint = self._digest.hexdigest()
         self._parquet.add_key_value_metadata({_FINGERPRINT: fingerprint})

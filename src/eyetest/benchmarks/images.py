@@ -19,7 +19,7 @@ from PIL import UnidentifiedImageError
 from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
-from eyetest.store.files import inside, open_regular
+from eyetest.store.files import inside, open_regular, read_regular
 from eyetest.tabular.table import looks_like_list, parse_list
 
 MAX_BYTES = 64 * 2**20
@@ -79,10 +79,14 @@ class ImageStore:
         try:
             file = self._opened(image)
             with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
-                _refuse_size(os.fstat(file).st_size, image)
+                if (size := os.fstat(file).st_size) != image.size:
+                    raise ImageError(f"image {image.filename} has {size} bytes, {image.size} were stored")
                 data = opened.readall()
-        except FileNotFoundError:
-            data = self._missing(image)
+        except FileNotFoundError:  # it may be in a bucket; a forked process has a store of its own
+            found = store_of(self.root).missing(self.path(image))
+            if found is None:
+                raise ImageError(f"image {image.filename} is missing from {self.root}") from None
+            data = found
         except InputError as error:
             raise ImageError(f"image {image.filename} cannot be used: {error}") from None
         if hashlib.sha256(data).hexdigest() != image.sha256:
@@ -100,14 +104,6 @@ class ImageStore:
             return open_regular(path)
         except InputError:  # a link, which may stay inside: in a snapshot of the Hub every file is one
             return open_regular(inside(path, self.root))
-
-    def _missing(self, image: ImageRef) -> bytes:
-        """An image that is not a file here, from the underlying store; a forked process has a store of its own."""
-        data = store_of(self.root).missing(self.path(image))
-        if data is None:
-            raise ImageError(f"image {image.filename} is missing from {self.root}")
-        _refuse_size(len(data), image)
-        return data
 
     def has(self, image: ImageRef) -> bool:
         """Whether an image can be read."""
@@ -134,11 +130,6 @@ class ImageStore:
 def _check_name(image: ImageRef) -> None:
     if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
         raise ImageError(f"{short(image.filename)} is not the name of a stored image")
-
-
-def _refuse_size(size: int, image: ImageRef) -> None:
-    if size != image.size:
-        raise ImageError(f"image {image.filename} has {size} bytes, {image.size} were stored")
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:
@@ -258,17 +249,14 @@ class ImageLoader:
             real = inside(path, self._root)
         except (InputError, TypeError, ValueError):
             raise ImageError(f"path {short(name)}, which leaves {self._root}") from None
+        self.files[path] = None
         try:
-            with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
-                data = file.read(MAX_BYTES + 1)
+            return read_regular(real, self._root, MAX_BYTES + 1)
         except FileNotFoundError:
-            self.files[path] = None
             raise MissingImage(f"path {short(name)} in {self._root} (no such file or directory)") from None
         except (OSError, InputError) as error:
             why = getattr(error, "strerror", "") or "not a file"
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
-        self.files[path] = None
-        return data
 
 
 def is_file(root: Path, text: str) -> bool:

@@ -25,8 +25,8 @@ from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.files import ENDINGS, open_table
-from eyetest.tabular.table import table_kind
+from eyetest.tabular.files import open_table
+from eyetest.tabular.table import ENDINGS, table_kind
 from eyetest.version import __version__
 
 Beside = Callable[[Path], None]
@@ -34,7 +34,6 @@ _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
 _ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
-_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet")
 
 
 class Format:
@@ -43,7 +42,6 @@ class Format:
     name: str
     summary: str
     is_folder: bool = False
-    is_only_read: bool = False
     endings: tuple[str, ...] = ()
 
     def recognises(self, folder: Path) -> bool:
@@ -63,37 +61,33 @@ FORMATS: Registry[Format] = Registry("format", "eyetest.benchmarks.formats", "FO
 
 
 def writable() -> list[str]:
-    """The formats that can be written; a plug-in that does not subclass `Format` need not declare it."""
-    return [name for name, format_ in FORMATS.items() if not getattr(format_, "is_only_read", False)]
+    """The formats that can be written."""
+    return [name for name, format_ in FORMATS.items() if getattr(type(format_), "write", None) is not Format.write]
 
 
 def is_readable(path: Path) -> bool:
     """Whether a file or folder seems to have one of the formats."""
-    return any(_fits(format_, path) for format_ in FORMATS.values())
+    return _format_of(path) is not None
 
 
-def _fits(format_: Format, path: Path) -> bool:
+def _format_of(path: Path) -> Format | None:
+    """The first format that fits: a file by its ending, where that is of no table, else by its content."""
+    formats = FORMATS.values()
     if path.is_dir():
-        return format_.recognises(path)
-    return path.is_file() and _kind(path) in format_.endings
-
-
-def _kind(path: Path) -> str:
-    """The kind of a file: by its ending, where that is of a format that is no table, else by its content."""
-    ending = path.suffix.lower()
-    others = {own for format_ in FORMATS.values() for own in format_.endings}.difference(ENDINGS)
-    return ending if ending in others or not (kind := table_kind(path)) else kind
+        return next((format_ for format_ in formats if format_.recognises(path)), None)
+    if not path.is_file():
+        return None
+    others = {ending for format_ in formats for ending in format_.endings}.difference(ENDINGS)
+    kind = ending if (ending := path.suffix.lower()) in others else table_kind(path)
+    return next((format_ for format_ in formats if kind in format_.endings), None)
 
 
 def recognise(path: Path) -> Format:
     """The format of a file or folder, or an error of one line that states what to do."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
     if path.is_file() and path.stat().st_size == 0:
         raise InputError(f"{path} is empty")
-    for format_ in FORMATS.values():
-        if _fits(format_, path):
-            return format_
+    if format_ := _format_of(path):
+        return format_
     known = f"name its format with {param('format')} ({', '.join(FORMATS)})"
     raise InputError(f"{path} is no benchmark that eyetest recognises; {known}")
 
@@ -149,7 +143,6 @@ def open_benchmark(path: str | Path, read: ReadOptions | None = None) -> Benchma
     path, read = local_path(path), read or ReadOptions()
     if is_benchmark(path):
         return first_items(Benchmark(path), read.limit) if read.limit else Benchmark(path)
-    refuse_one_above(path)
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
@@ -197,10 +190,8 @@ def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list
         whole = Benchmark(source)
         write_items(to, whole, whole, whole.manifest, overwrite=how.overwrite)
         return (), []
-    refuse_special(source)
+    refuse_one_above(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
-    if not source.exists():
-        raise InputError(f"{source} does not exist")
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
     manifest = Manifest(
         name=how.name or Path(file_name).stem,
@@ -240,7 +231,7 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     whole = path.resolve()
     inside = [whole]
     if whole.is_dir():
-        inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
+        inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in ENDINGS and p.is_file())
     return cache_folder(os.fsencode(whole), [_stamp(file) for file in inside], read, _readable(whole.stem))
 
 

@@ -13,7 +13,6 @@ GoldStyle = Literal["letter", "text", "index", "number"]
 GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
 _STYLES = (r"\(({})\)\s*", r"({})[)、]\s*", r"({})\.\s+", r"({}):\s+")
 _TIGHT = r"({})\.(?=\S)"
-_MARKED = re.compile(r"\s*\(?[A-Za-z][).:、]")  # how every style begins
 _FEWEST_TIGHT = 3  # ``A.M.`` and ``B.C.`` are no marked options; three in a row are
 # ``(A) and (B)`` and ``(A) is larger`` refer to something that is named A.
 _GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
@@ -122,8 +121,6 @@ def bring_letters(options: Sequence[str]) -> bool:
 
 def _readings(options: Sequence[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
     """The capital letters and the remaining texts in every style that all of two or more options have."""
-    if not all(map(_MARKED.match, options)):
-        return
     for pattern in _patterns(len(options)):
         matches = [match for match in takewhile(bool, map(pattern.match, options)) if match]
         texts = tuple(match.string[match.end() :] for match in matches)

@@ -143,18 +143,12 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
         found.pop("answer_letter", None)
     found |= options.fields
     if not found.get("question"):
-        raise InputError(
-            f"{where}: no column for the question among {listed_columns(columns)}; "
-            f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
-        )
+        hint = f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
+        raise InputError(f"{where}: no column for the question among {listed_columns(columns)}; {hint}")
     used = named_columns(found)
     images, choices = (split_columns(found.pop(field, "")) for field in _SEVERAL_COLUMNS)
-    return ItemLayout(
-        columns=found,
-        images=images,
-        options=choices,
-        tag_columns=tuple(column for column in free if column not in used),
-    )
+    tags = tuple(column for column in free if column not in used)
+    return ItemLayout(columns=found, images=images, options=choices, tag_columns=tags)
 
 
 def _refuse_unknown_columns(columns: Sequence[str], options: ReadOptions, where: str) -> None:
@@ -179,7 +173,6 @@ def _usual_name(column: str) -> str:
 _SAMPLE = 500
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
-_MOST_OPTIONS = 1_000  # there are letters for so many; `check` refuses items with fewer that are still too many
 _BETWEEN_OPTIONS = ("\n", "|", ";")
 _ALL_LETTERS = option_texts.plain_offer(ascii_uppercase)
 MAX_FIELD = 64 * 2**20
@@ -375,10 +368,9 @@ def _as_text(row: Row, column: str, value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str | int | float):
-        of_date = (
-            "text (Excel made it a date: format the column as text)" if isinstance(value, date | time) else "text"
-        )
-        raise ItemError(row.where, column, short(value), "UTF-8 text" if isinstance(value, bytes) else of_date)
+        kind = "UTF-8 text" if isinstance(value, bytes) else "text"
+        hint = " (Excel made it a date: format the column as text)" if isinstance(value, date | time) else ""
+        raise ItemError(row.where, column, short(value), kind + hint)
     return str(value)
 
 
@@ -412,7 +404,7 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
         value = value[0]  # one item of MMMU-Pro's release is wrapped twice
     if not isinstance(value, list | tuple) or any(part is None for part in value):
         raise ItemError(row.where, column, short(row.values[column]), "a list of options")
-    if len(value) > _MOST_OPTIONS:
+    if len(value) > MAX_CHOICES:
         raise ItemError(row.where, column, f"{len(value):,} options", f"at most {MAX_CHOICES}")
     return {letter(position): _as_text(row, column, part) for position, part in enumerate(value)}
 

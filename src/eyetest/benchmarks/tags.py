@@ -1,7 +1,7 @@
 """Tags made of other tags: under another name, or through a table (30 subjects → 6 disciplines)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +70,13 @@ class TagMaps:
                 near = nearest(tag_map.source, sources)
                 raise InputError(f"{heading('map_tags')}: no source {short(tag_map.source)}; {near}")
 
-    def apply(self, tags: Mapping[str, Any], source: str) -> dict[str, Any]:
-        """The tags of an item with those that are made of others."""
-        made = dict(tags)
-        for tag_map in self._maps:
-            if tag_map.source in ("", source) and tag_map.other in made:
-                tag_map.add_to(made)
-        return made
-
     def tagged(self, item: Item, source: str = "") -> Item:
         """An item with the tags that are made of others."""
-        return msgspec.structs.replace(item, tags=self.apply(item.tags, source))
+        tags = dict(item.tags)
+        for tag_map in self._maps:
+            if tag_map.source in ("", source) and tag_map.other in tags:
+                tag_map.add_to(tags)
+        return msgspec.structs.replace(item, tags=tags)
 
     def notes(self) -> list[str]:
         """Values that a table does not name; a tag that no item has is refused, as it is probably misspelt."""

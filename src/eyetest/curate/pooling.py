@@ -139,13 +139,14 @@ def _pooled(item: Item, source: Source, maps: TagMaps | None) -> Item:
         tags[BENCHMARK_TAG] = source.name
     if (dialogue := tag_word(tags.get(DIALOGUE))) is not None:
         tags[DIALOGUE] = prefix + dialogue
-    return msgspec.structs.replace(
+    pooled = msgspec.structs.replace(
         item,
         id=prefix + item.id,
         group=prefix + item.group if item.group else "",
-        tags=maps.apply(tags, source.name) if maps else tags,
+        tags=tags,
         lineage=(*item.lineage, Lineage(step=POOL, source=source.name, item=item.id)),
     )
+    return maps.tagged(pooled, source.name) if maps else pooled
 
 
 class _RepeatFinder:

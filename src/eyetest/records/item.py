@@ -5,7 +5,7 @@ is shown, and an image that no text names is shown before the question.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
@@ -19,7 +19,7 @@ __all__ = [
     "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage", "ImageFormat",
     "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
     "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text",
-    "image_numbers", "joined_words", "letter", "problems", "tag_word", "tag_words",
+    "image_numbers", "joined_words", "letter", "tag_word", "tag_words",
 ]  # fmt: skip
 
 FOLDER_VERSION = 4
@@ -135,9 +135,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def has_gold(self) -> bool:
         """Whether the right answer is known."""
-        if self.choices:
-            return any(choice.correct for choice in self.choices)
-        return any(reference.strip() for reference in self.references)
+        return bool(self.gold) or any(reference.strip() for reference in self.references)
 
     @property
     def texts(self) -> Iterable[str]:
@@ -147,8 +145,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def image_numbers(self) -> tuple[int, ...]:
         """Image numbers that the item's texts name, in order of first mention."""
-        named = [text for text in self.texts if "<" in text]
-        return tuple(dict.fromkeys(n for text in named for n in image_numbers(text)))
+        return tuple(dict.fromkeys(n for text in self.texts for n in image_numbers(text)))
 
     @property
     def names_more_images(self) -> bool:
@@ -194,35 +191,23 @@ def gold_text(item: Item) -> str:
     return ", ".join(letter(position) for position in item.gold) or " | ".join(item.references)
 
 
-def problems(item: Item, where: str = "", *, gold_required: bool = True) -> Iterator[ItemError]:
-    """Everything that keeps an item out of a benchmark; an audit finds what makes it a bad item."""
-
-    def problem(field: str, found: str, expected: str) -> ItemError:
-        return ItemError(
-            f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}", field, found, expected
-        )
-
+def check(item: Item, where: str = "", *, gold_required: bool = True) -> None:
+    """Raise what keeps an item out of a benchmark; an audit finds what makes it a bad item."""
+    at = f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}"
     if not item.id.strip():
-        yield problem("id", short(item.id), "a name that is not blank")
+        raise ItemError(at, "id", short(item.id), "a name that is not blank")
     if not (item.question.strip() or item.images):
-        yield problem("question", "neither text nor image", "at least one of them")
+        raise ItemError(at, "question", "neither text nor image", "at least one of them")
     if len(item.choices) > MAX_CHOICES:
-        yield problem("choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
+        raise ItemError(at, "choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
     if item.choices and item.references:
-        yield problem("references", "references beside choices", "one or the other")
+        raise ItemError(at, "references", "references beside choices", "one or the other")
     if gold_required and not item.has_gold:
         expected = "one right option" if item.choices else "at least one reference answer"
-        yield problem("answer", "no gold answer", expected)
+        raise ItemError(at, "answer", "no gold answer", expected)
     for name in item.tags:
         if not name.strip():
-            yield problem("tags", short(name), "a tag name that is not blank")
-
-
-def check(item: Item, where: str = "", *, gold_required: bool = True) -> Item:
-    """The item; an error names its first problem."""
-    for problem in problems(item, where, gold_required=gold_required):
-        raise problem
-    return item
+            raise ItemError(at, "tags", short(name), "a tag name that is not blank")
 
 
 class ItemCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

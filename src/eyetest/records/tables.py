@@ -9,7 +9,6 @@ from hashlib import blake2b
 from importlib.resources import files
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -330,14 +329,14 @@ _BETWEEN = re.compile(r"[\s,;|/>()\[\]'\"-]+")
 
 def order_shown(positions: Sequence[int]) -> int:
     """The number of an order; ``positions`` are those of the options as written, in the shown order."""
-    count = len(positions)
-    if sorted(positions) != list(range(count)):
+    shown, written = list(positions), list(range(len(positions)))
+    if sorted(shown) != written:
         raise ValueError("an order names every option once")
-    if count > LONGEST_ORDER:
+    if len(shown) > LONGEST_ORDER:
         raise ValueError(f"an order of more than {LONGEST_ORDER} options")
-    if list(positions) == sorted(positions):
+    if shown == written:
         return 0
-    if list(positions) == sorted(positions, reverse=True):
+    if shown == written[::-1]:
         return REVERSED
     return SHOWN + int("".join(f"{position + 1:x}" for position in positions), 16)
 
@@ -395,27 +394,22 @@ def mark(style: Letters, position: int) -> str:
     """The letter of the option shown at a position: B, b or 2 for position 1."""
     if style == "digit":
         return str(position + 1)
-    return letter(position) if style == "upper" else ascii_lowercase[position]
+    return letter(position) if style == "upper" else letter(position).lower()
 
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
-    """Positions of the item's choices in the shown order."""
-    return order_of(item.own_id, len(item.choices), condition.order)
-
-
-def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
-    """Positions of an item's options as shown; a seed shuffles each item, by its id, differently."""
-    positions = range(options)
+    """Positions of the item's choices in the shown order; a seed shuffles each item, by its id, differently."""
+    positions, order, own_id = range(len(item.choices)), condition.order, item.own_id
     if order == 0:
         return tuple(positions)
     if order == REVERSED:
         return tuple(reversed(positions))
     if (shown := positions_shown(order)) is not None and positions:
-        if len(shown) != options:
+        if len(shown) != len(positions):
             found = f"an answer gives an order of {len(shown)} options ({order_word(order)})"
-            raise InputError(f"item {short(item)}: {found}, and it has {options}")
+            raise InputError(f"item {short(own_id)}: {found}, and it has {len(positions)}")
         return shown
-    keys = [f"{order}\x1f{item}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
+    keys = [f"{order}\x1f{own_id}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
     return tuple(sorted(positions, key=lambda position: blake2b(keys[position], digest_size=8).digest()))
 
 
@@ -428,18 +422,9 @@ _LEAST, _LEAST_BY_WORD = 3, 0.2
 LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
 
 
-class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    hints: str
-    weights: dict[int, list[str]]
-    answers: list[str]
-    kinds: dict[str, str]
-    title: str
-    fields: frozenset[str]
-
-
 @cache
-def _notices() -> _Notices:
-    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes(), type=_Notices)
+def _notices() -> Any:
+    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes())
 
 
 def failure_notice(text: str) -> str:
@@ -449,31 +434,27 @@ def failure_notice(text: str) -> str:
         return ""
     folded = " ".join(reply.casefold().replace("_", " ").split())
     is_page = folded.startswith(("<!doctype html", "<html", "<head"))
-    is_title = is_page and re.search(_notices().title, folded)
+    is_title = is_page and re.search(_notices()["title"], folded)
     if is_title or _is_error_object(reply) or (not is_page and _reads_as_notice(folded)):
-        return next((kind for kind, pattern in _notices().kinds.items() if re.search(pattern, folded)), "server")
+        return next((kind for kind, pattern in _notices()["kinds"].items() if re.search(pattern, folded)), "server")
     return ""
 
 
 def _reads_as_notice(folded: str) -> bool:
-    notices = _notices()
-    if len(folded) > _LONGEST or not re.search(notices.hints, folded):
+    hints, answers, weights = (_notices()[name] for name in ("hints", "answers", "weights"))
+    if len(folded) > _LONGEST or not re.search(hints, folded) or re.search("|".join(answers), folded):
         return False
-    if re.search("|".join(notices.answers), folded):
-        return False
-    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in notices.weights.items()}
-    score = sum(weight * len(words) for weight, words in found.items())
+    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in weights.items()}
+    score: int = sum(weight * len(words) for weight, words in found.items())
     return score >= max(_LEAST, _LEAST_BY_WORD * len(folded.split()))
 
 
 def _is_error_object(reply: str) -> bool:
     """Whether a reply is only the JSON of an error."""
     with suppress(ValueError, RecursionError):
-        found = json.loads(reply) if reply[0] in "{[" else None
+        found = json.loads(reply)
         found = found[0] if isinstance(found, list) and len(found) == 1 else found
         if isinstance(found, dict):
             names = {str(name).casefold() for name in found}
-            return names <= _notices().fields and not names.isdisjoint(
-                ("error", "errors", "detail", "message", "msg")
-            )
+            return names <= {*_notices()["fields"]} and bool(names & {"error", "errors", "detail", "message", "msg"})
     return False

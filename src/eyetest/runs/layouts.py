@@ -15,8 +15,8 @@ from eyetest.errors import InputError, heading, param, short
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.inspect_logs import Header, Sample, is_inspect_log, read_inspect_log
 from eyetest.runs.mapping import ALIASES, AnswerFile
-from eyetest.tabular.files import ENDINGS, known_table
-from eyetest.tabular.table import Row, Values
+from eyetest.tabular.files import known_table
+from eyetest.tabular.table import ENDINGS, Row, Values
 
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
 _THEN = "\nShuffled answer:\n"

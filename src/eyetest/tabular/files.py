@@ -16,9 +16,8 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.store.files import inside
 from eyetest.tabular.record_files import ParquetTable
-from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, table_kind
+from eyetest.tabular.table import MAX_LINE, MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, table_kind
 
-MAX_LINE = 256 * 2**20
 MAX_DOCUMENT = 2**31
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _decode = msgspec.json.Decoder().decode
@@ -208,5 +207,4 @@ _OPENERS: dict[str, Callable[[Path], Table]] = {
     ".tsv": SeparatedTable,
     ".xlsx": ExcelTable,
 }
-ENDINGS = tuple(_OPENERS)
 KINDS_LISTED = "CSV, TSV, Excel, JSON, JSON Lines or Parquet"

@@ -37,26 +37,21 @@ _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_lis
 
 @contextmanager
 def open_bounded(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file of unknown origin after checking its metadata; it is not mapped into memory."""
+    """Open a Parquet file of unknown origin, not mapped into memory, if its metadata is in proportion."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        _refuse_swollen(path, file.metadata)
+        metadata, status = file.metadata, path.stat()
+        columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+        if wide := next((column for column in columns if column.length > _WIDEST), None):
+            raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        if any(group.num_columns != len(columns) for group in groups):
+            raise InputError(f"{path} is damaged: a row group lacks a column")
+        unpacked = sum(group.total_byte_size for group in groups)
+        if unpacked > max(_MAX_SWOLLEN, _PACKED * status.st_size):
+            raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
+        if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
+            _read_in_child(path, (status.st_size, status.st_mtime_ns, status.st_ino))
         yield file
-
-
-def _refuse_swollen(path: Path, metadata: pq.FileMetaData) -> None:
-    """Refuse what is out of proportion."""
-    columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
-    if wide := next((column for column in columns if column.length > _WIDEST), None):
-        raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    if any(group.num_columns != len(columns) for group in groups):
-        raise InputError(f"{path} is damaged: a row group lacks a column")
-    unpacked = sum(group.total_byte_size for group in groups)
-    if unpacked > max(_MAX_SWOLLEN, _PACKED * path.stat().st_size):
-        raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
-    if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
-        status = path.stat()
-        _read_in_child(path, (status.st_size, status.st_mtime_ns, status.st_ino))
 
 
 @lru_cache(maxsize=64)

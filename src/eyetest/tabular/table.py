@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, first_line, heading, nearest, param, short
 
-_GZIP = b"\x1f\x8b"
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
 Values = dict[str, Any]
@@ -86,7 +85,7 @@ class Grid(Table):
 _SAMPLE = 2**16
 _OBJECTS_ON_LINES = re.compile(rb"\{[^\n]*\}\s*\n\s*\{")
 _INSPECT_LOG = re.compile(rb'\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"')
-_ENDINGS = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".xlsx")
+ENDINGS = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".xlsx")
 
 
 def table_kind(path: Path) -> str:
@@ -94,7 +93,7 @@ def table_kind(path: Path) -> str:
     ending = path.suffix.lower()
     with one_line(path), path.open("rb") as file:
         sample = file.read(_SAMPLE).removeprefix(codecs.BOM_UTF8).lstrip()
-    if sample.startswith(_GZIP):
+    if sample.startswith(b"\x1f\x8b"):
         raise InputError(f"{path} is packed with gzip: unpack it first (gunzip)")
     if sample.startswith(b"PAR1"):
         return ".parquet"
@@ -105,7 +104,7 @@ def table_kind(path: Path) -> str:
     if sample[:1] in (b"{", b"["):  # one object alone is a line or a document
         is_lines = sample[:1] == b"{" and (ending == ".jsonl" or _OBJECTS_ON_LINES.match(sample))
         return ".jsonl" if is_lines else ".json"
-    return ending if ending in _ENDINGS else ""
+    return ending if ending in ENDINGS else ""
 
 
 def most_unpacked(path: Path) -> int:
@@ -147,7 +146,6 @@ MAX_COLUMNS = 100_000
 _SEPARATORS = (",", ";", "\t", "|")  # the first that is in a header, outside quotes, separates its cells
 _QUOTED = re.compile('"[^"]*"')
 _LONGEST_HEADER = 2**20
-_ENCODING = "utf-8-sig"
 
 
 class SeparatedTable(Grid):
@@ -164,7 +162,7 @@ class SeparatedTable(Grid):
         """The cells of all rows, header first."""
         csv.field_size_limit(MAX_CELL)
         number = 0
-        with self.path.open(encoding=_ENCODING, newline="") as file:
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(self._lines(file), delimiter=self._separator, strict=True)
             try:
                 for number, cells in enumerate(row for row in lines if row not in ([], [""])):  # noqa: B007

@@ -59,7 +59,6 @@ class Sheet(Format):
 
     name = "csv"
     summary = "CSV or Excel: one row an item, image paths, options in columns A, B, C … or in one cell; read only"
-    is_only_read = True
     endings = (".csv", ".xlsx")
 
 

@@ -1,7 +1,7 @@
 """Ranks of models with intervals, significant differences of pairs, the spread of values, and correlations."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any, Literal, NamedTuple
 
@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Bools, Floats, IntervalEstimate, column_means, plain
 from eyetest.measures.stats.paired import every_pair, holm
-
-Ties = Literal["average", "min"]
 
 
 class Standing(NamedTuple):
@@ -42,7 +40,7 @@ def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> li
     return places
 
 
-def ranks(scores: ArrayLike, ties: Ties = "average") -> Floats:
+def ranks(scores: ArrayLike, ties: Literal["average", "min"] = "average") -> Floats:
     """Ranks along the last axis, 1 the highest, nan for nan. Ties share the mean place, or with "min" the best."""
     values = np.asarray(scores, float)
     missing = np.isnan(values)
@@ -132,11 +130,7 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstim
     return _correlation(pairs, level, scipy.stats.kendalltau, lambda tau, n: (0.437, n - 4, 1 - 4 / (n * (n - 1))))
 
 
-METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], CorrelationEstimate]] = {
-    "pearson": pearson,
-    "spearman": spearman,
-    "kendall": kendall,
-}
+METHODS = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
 
 def _pairs(x: ArrayLike, y: ArrayLike) -> Floats:

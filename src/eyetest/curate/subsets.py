@@ -276,8 +276,6 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
     """Scores on the whole benchmark from answers to a subset, with intervals, and notes."""
     there = [basis.items[place] for place in basis.subset.items]
     table, names, models = answered(results, there, usual_modality(results))
-    if not names:
-        raise InputError("the runs hold no answer to an item of the subset")
     asked = dict(zip(names, table, strict=True))
     every = np.array([asked.get(name, np.full(len(models), np.nan)) for name in there])
     estimated = estimate(basis.fitted, basis.subset, every)
@@ -300,7 +298,7 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
 
 
 def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Floats, list[str], list[str]]:
-    """Scores of items × models under one protocol, the answered items, and the models."""
+    """Scores of items × models under one protocol, the items with a score, and the models."""
     scores = results.scores.filter(
         (pl.col("modality") == modality) & pl.col("item").is_in(pl.Series(items).implode())
     )
@@ -311,7 +309,4 @@ def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Flo
     parts = side_by_side(seen, [])
     if not parts:
         raise InputError(f"{heading('answers')}: no model was asked with modality {modality}")
-    part = parts[0]
-    known = np.asarray(~np.isnan(part.scores).all(axis=1), bool)
-    names = [name for name, there in zip(part.items, known, strict=True) if there]
-    return part.scores[known], names, [str(column[0]) for column in part.columns]
+    return parts[0].scores, list(parts[0].items), [str(model) for (model,) in parts[0].columns]

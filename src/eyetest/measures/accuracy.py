@@ -14,6 +14,7 @@ from eyetest.measures.stats.intervals import (
     Bools,
     ClusteredMeans,
     IntervalEstimate,
+    Resampling,
     bounds,
     cluster_sums,
     mean,
@@ -158,7 +159,8 @@ def _yes_answers(results: Results, settings: Settings, keys: list[str]) -> pl.Da
 def f1(gold: Bools, yes: Bools, clusters: NDArray[Any], settings: Settings) -> IntervalEstimate:
     """Harmonic mean of precision and recall, 2·hits / (yes answers + yes golds), its interval by resampling."""
     parts = np.column_stack([2.0 * (gold & yes), yes.astype(float) + gold])
-    return resampled(parts, lambda sums: sums[:, :1] / sums[:, 1:], settings.resampling(clusters))[0]
+    how = Resampling(clusters, settings.level, settings.resamples, settings.seed)
+    return resampled(parts, lambda sums: sums[:, :1] / sums[:, 1:], how)[0]
 
 
 _BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String, "items": pl.Int64}

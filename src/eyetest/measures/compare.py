@@ -44,7 +44,7 @@ def differences(results: Results, settings: Settings) -> Measured:
         levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
         for (a, b, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
             alone, among_all = (_detectable(pair, level) for level in levels)
-            row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap()}
+            row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap.named("difference")}
             row |= {"p": pair.p, "p_adjusted": adjusted}
             test = "mcnemar" if pair.binary else "paired t"
             row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}

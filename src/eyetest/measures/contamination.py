@@ -239,8 +239,8 @@ def _drop(scores: pl.DataFrame, level: float) -> dict[str, Any]:
     """Scores on originals beside twins and beside fresh items."""
     drop = paired_columns(scores, "score", "score_twin", level)
     fresh = paired_columns(scores.drop_nulls("score_fresh"), "score", "score_fresh", level)
-    row = {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap("drop")
-    return row | {FRESH: fresh.b} | fresh.gap("fresh_drop")
+    row = {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap.named("drop")
+    return row | {FRESH: fresh.b} | fresh.gap.named("fresh_drop")
 
 
 MEASURES = (contamination,)

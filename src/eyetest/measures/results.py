@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from numpy.typing import ArrayLike
 
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
-from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry, read_order
 from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
@@ -180,10 +178,6 @@ class Settings:
     seed: int = 0
     resamples: int = 2_000
     own: Mapping[str, Any] = field(default_factory=dict)
-
-    def resampling(self, clusters: ArrayLike) -> Resampling:
-        """How items of these clusters are resampled."""
-        return Resampling(clusters, self.level, self.resamples, self.seed)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Bools, Floats, IntervalEstimate, column_means, plain
+from eyetest.measures.stats.intervals import DECIMALS, Bools, Floats, IntervalEstimate, column_means, plain
 from eyetest.measures.stats.paired import every_pair, holm
 
 
@@ -73,19 +73,9 @@ def gini(values: ArrayLike) -> float | None:
     return float(known @ signs / (len(known) * known.sum())) if known.sum() > 0 else None
 
 
-def standard_deviation(values: ArrayLike) -> float | None:
-    """The sample's standard deviation (n − 1)."""
-    array = np.asarray(values, float)
-    known = array[~np.isnan(array)]
-    return float(known.std(ddof=1)) if len(known) > 1 else None
-
-
 def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> IntervalEstimate:
     """The share of pairs of models (columns) that Holm-adjusted paired tests separate."""
-    table = np.asarray(scores, float)
-    if table.ndim < 2 or table.shape[1] < 2 or not len(table):
-        return NOTHING
-    pairs = [pair for *_, pair in every_pair(table, clusters, level)]
+    pairs = [pair for *_, pair in every_pair(np.asarray(scores, float), clusters, level)]
     testable = sum(pair.clusters > 1 for pair in pairs)
     apart = sum(p is not None and p < 1 - level for p in holm([pair.p for pair in pairs]))
     return IntervalEstimate(apart / testable if testable else None, None, None, testable)

@@ -19,7 +19,7 @@ from eyetest.errors import InputError, counted, heading, listed
 from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, IntervalEstimate, column_means
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, fit, posterior_abilities, probabilities
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit, posterior_abilities, probabilities
 from eyetest.measures.tables import side_by_side
 from eyetest.store import replacing_file
 
@@ -106,7 +106,7 @@ def estimate(fitted: ItemFit, subset: Subset, answers: ArrayLike) -> Estimated:
     n = asked.sum(axis=0)
     part = ItemFit(fitted.slopes[subset.items], fitted.intercepts[subset.items], fitted.panel, 0, True)
     likely = posterior_abilities(part, known) * _like_the_panel(fitted.panel)  # models like the panel's are the prior
-    ability = abilities(likely / likely.sum(axis=1, keepdims=True))[0]
+    ability = likely / likely.sum(axis=1, keepdims=True) @ SCALE
     predicted = np.zeros(known.shape[1])
     for start in range(0, whole, _ITEMS_AT_ONCE):
         some = slice(start, start + _ITEMS_AT_ONCE)

@@ -80,8 +80,7 @@ def output(*rows: dict[str, Any]) -> Any:
 
 def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
     one = seat(recipe(**panel), MODELS, {"inspectors": names})["inspectors"]
-    frame = recorded(found, one)
-    return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
+    return sorted(recorded(found, one).select("item", "model", "ask", "sample").rows())
 
 
 def test_the_panels_own_protocol_counts() -> None:

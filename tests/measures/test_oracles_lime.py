@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import polars as pl
 import pytest
 
 from eyetest.measures import Results
-from eyetest.measures.stats.ranking import gini, pearson, ranks, standard_deviation
+from eyetest.measures.stats.ranking import gini, pearson, ranks
 from tests.measures.tables import measure, results
 
 SERIES = {
@@ -39,10 +40,9 @@ def _overall(shared: Path, side: str) -> dict[str, float]:
 
 def _spread(scores: dict[str, float], members: Sequence[str]) -> tuple[float, float]:
     values = [scores[name] for name in members]
-    found = gini(values), standard_deviation(values)
-    assert found[0] is not None
-    assert found[1] is not None
-    return found[0], found[1]
+    found = gini(values)
+    assert found is not None
+    return found, stdev(values)
 
 
 @pytest.mark.parametrize("side", [0, 1])

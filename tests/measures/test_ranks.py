@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import stats
 
 from eyetest.errors import InputError
 from eyetest.measures import NotMeasurable, Results
-from eyetest.measures.stats.ranking import gini, standard_deviation, standings
+from eyetest.measures.stats.ranking import gini, standings
 from eyetest.measures.tables import side_by_side
 from eyetest.records import ModelEntry
 from tests.measures.tables import asked, by_model, grid, measure, results, weighted_mean
@@ -83,7 +84,7 @@ def test_models_are_compared_altogether_and_within_groups_that_have_two() -> Non
     answers = replace(grid(SCORES), models=MODELS)
     (whole,) = measure("spread", answers, resamples=50).table.to_dicts()
     assert whole["gini"] == pytest.approx(gini([0.75, 0.25, 0.5, 1]))
-    assert whole["sd"] == pytest.approx(standard_deviation([0.75, 0.25, 0.5, 1]))
+    assert whole["sd"] == pytest.approx(stdev([0.75, 0.25, 0.5, 1]))
     assert (whole["n"], whole["pairs"], whole["separable"]) == (4, 6, 0)
     for by, group in (("model.series", "one"), ("model.size_b", "7B")):
         found = measure("spread", answers, (by,), 50)

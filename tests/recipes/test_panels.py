@@ -10,7 +10,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.filters import Evidence, Seat
 from eyetest.recipes.loading import load_recipe
-from eyetest.recipes.panels import answering_models, asked_of_all, recorded, residual, seat, small_panel_notes
+from eyetest.recipes.panels import asked_of_all, recorded, residual, seat, seated_on_answers, small_panel_notes
 from eyetest.records import Cut, ModelEntry, Panel, Recipe, Stage
 from eyetest.runs import Run
 from tests.filters.answers import judge
@@ -80,8 +80,7 @@ def output(*rows: dict[str, Any]) -> Any:
 
 def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
     one = seat(recipe(**panel), MODELS, {"inspectors": names})["inspectors"]
-    frame = recorded(found, one)
-    return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
+    return sorted(recorded(found, one).select("item", "model", "ask", "sample").rows())
 
 
 def test_the_panels_own_protocol_counts() -> None:
@@ -108,7 +107,8 @@ def test_another_modality_has_to_be_named() -> None:
     with pytest.raises(InputError, match="a never answered with modality no-image; recorded are gray: --set insp"):
         protocols(found)
     assert protocols(found, modality="gray") == [("1", "a", "direct", 0)]
-    assert answering_models(found, recipe().panels["inspectors"]) == []
+    with pytest.raises(InputError, match="panel inspectors: no model answered with modality no-image; recorded are"):
+        seated_on_answers(recipe(), found, {}, ())
 
 
 def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(

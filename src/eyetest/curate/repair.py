@@ -53,11 +53,10 @@ def repair_benchmark(
 
 
 def _without_repeats(items: Sequence[Item], repairs: list[Repair]) -> list[Item]:
-    known = {item.id for item in items if has_its_images(item)}
     first: dict[tuple[object, ...], str] = {}
     kept = []
     for item in items:
-        original = first.setdefault(item_key(item), item.id) if item.id in known else item.id
+        original = first.setdefault(item_key(item), item.id) if has_its_images(item) else item.id
         if original == item.id or item.group:
             kept.append(item)
         else:

@@ -19,7 +19,7 @@ from eyetest.errors import InputError, counted, heading, listed
 from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, IntervalEstimate, column_means
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, fit, posterior_abilities, probabilities
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit, posterior_abilities, probabilities
 from eyetest.measures.tables import side_by_side
 from eyetest.store import replacing_file
 
@@ -106,7 +106,7 @@ def estimate(fitted: ItemFit, subset: Subset, answers: ArrayLike) -> Estimated:
     n = asked.sum(axis=0)
     part = ItemFit(fitted.slopes[subset.items], fitted.intercepts[subset.items], fitted.panel, 0, True)
     likely = posterior_abilities(part, known) * _like_the_panel(fitted.panel)  # models like the panel's are the prior
-    ability = abilities(likely / likely.sum(axis=1, keepdims=True))[0]
+    ability = likely / likely.sum(axis=1, keepdims=True) @ SCALE
     predicted = np.zeros(known.shape[1])
     for start in range(0, whole, _ITEMS_AT_ONCE):
         some = slice(start, start + _ITEMS_AT_ONCE)
@@ -276,8 +276,6 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
     """Scores on the whole benchmark from answers to a subset, with intervals, and notes."""
     there = [basis.items[place] for place in basis.subset.items]
     table, names, models = answered(results, there, usual_modality(results))
-    if not names:
-        raise InputError("the runs hold no answer to an item of the subset")
     asked = dict(zip(names, table, strict=True))
     every = np.array([asked.get(name, np.full(len(models), np.nan)) for name in there])
     estimated = estimate(basis.fitted, basis.subset, every)
@@ -300,7 +298,7 @@ def estimate_scores(basis: Curves, results: Results) -> tuple[pl.DataFrame, tupl
 
 
 def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Floats, list[str], list[str]]:
-    """Scores of items × models under one protocol, the answered items, and the models."""
+    """Scores of items × models under one protocol, the items with a score, and the models."""
     scores = results.scores.filter(
         (pl.col("modality") == modality) & pl.col("item").is_in(pl.Series(items).implode())
     )
@@ -311,7 +309,4 @@ def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Flo
     parts = side_by_side(seen, [])
     if not parts:
         raise InputError(f"{heading('answers')}: no model was asked with modality {modality}")
-    part = parts[0]
-    known = np.asarray(~np.isnan(part.scores).all(axis=1), bool)
-    names = [name for name, there in zip(part.items, known, strict=True) if there]
-    return part.scores[known], names, [str(column[0]) for column in part.columns]
+    return parts[0].scores, list(parts[0].items), [str(model) for (model,) in parts[0].columns]

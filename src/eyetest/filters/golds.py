@@ -5,6 +5,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,8 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
         case.stage.people or 1 - PRIOR,
     )
     positions = {item.id: position for position, item in enumerate(suspects)}
-    keeps = [_keeps(case.stage, weighed, position) for position in range(len(suspects))]
+    cut = case.stage.keep["sound"]  # without odds it cannot be applied, and every item is kept
+    keeps = [math.isnan(flawed) or cut.holds(1 - flawed) for flawed in weighed.flawed.tolist()]
     sent = weighed.flawed[~np.array(keeps, bool)]
     worth = {"sent": len(sent), "wrong of these, by these odds": _rounded(sent.sum(), 1)}
     worth |= {"independent models": round(weighed.independent, 1), "prior": weighed.prior}
@@ -72,12 +74,6 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
 
 def _rounded(value: float, digits: int) -> float | None:
     return round(float(value), digits) if math.isfinite(value) else None
-
-
-def _keeps(stage: Stage, weighed: Suspicion, at: int) -> bool:
-    """Whether an item passes; without odds a cut of ``sound`` cannot be applied, and every item does."""
-    flawed = float(weighed.flawed[at])
-    return math.isnan(flawed) or stage.keep["sound"].holds(1 - flawed)
 
 
 def _reason(item: Item, weighed: Suspicion, at: int) -> str:
@@ -155,10 +151,7 @@ def says_yes(text: str) -> bool | None:
 def judge_prompt(item: Item, wording: Wording, *, captions: bool = False) -> Prompt:
     """The prompt of a judge."""
     images = tuple(ImagePart(image) for image in item.images)
-
-    def labelled(text: str) -> str:
-        return label_within(text, len(images))
-
+    labelled = partial(label_within, images=len(images))
     texts = [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
     golds = "\n".join(f"- {labelled(text)}" for text in texts)
     options = "\n".join(f"{letter(i)}. {labelled(choice.text)}" for i, choice in enumerate(item.choices))

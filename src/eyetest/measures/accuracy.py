@@ -14,6 +14,7 @@ from eyetest.measures.stats.intervals import (
     Bools,
     ClusteredMeans,
     IntervalEstimate,
+    Resampling,
     bounds,
     cluster_sums,
     mean,
@@ -104,9 +105,6 @@ def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-_RATES = ("accuracy", "precision", "recall", "f1", "yes_rate")
-
-
 @measure(
     "yes-no", "questions to be answered yes or no (POPE): precision, recall, F1 and the share of yes", pools=True
 )
@@ -122,18 +120,12 @@ def yes_no(results: Results, settings: Settings) -> Measured:
             continue
         gold, yes = (part.get_column(name).to_numpy().astype(bool) for name in ("yes", "answered_yes"))
         right, clusters = part.get_column("right").to_numpy().astype(bool), part.get_column("cluster").to_numpy()
-        estimates = (
-            mean(right, clusters, settings.level),
-            mean(gold[yes], clusters[yes], settings.level),
-            mean(yes[gold], clusters[gold], settings.level),
-            f1(gold, yes, clusters, settings),
-            mean(yes, clusters, settings.level),
-        )
-        row: dict[str, Any] = dict(key)
-        for name, estimate in zip(_RATES, estimates, strict=True):
-            row |= estimate.named(name)
-            if name == "accuracy":
-                row["unread"] = asked.get_column("unread").mean()
+        row = key | mean(right, clusters, settings.level).named("accuracy")
+        row |= {"unread": asked.get_column("unread").mean()}
+        row |= mean(gold[yes], clusters[yes], settings.level).named("precision")
+        row |= mean(yes[gold], clusters[gold], settings.level).named("recall")
+        row |= f1(gold, yes, clusters, settings).named("f1")
+        row |= mean(yes, clusters, settings.level).named("yes_rate")
         rows.append(row | {"gold_yes": float(gold.mean()), "n": len(part)})
     if not rows:
         raise NotMeasurable(
@@ -167,7 +159,8 @@ def _yes_answers(results: Results, settings: Settings, keys: list[str]) -> pl.Da
 def f1(gold: Bools, yes: Bools, clusters: NDArray[Any], settings: Settings) -> IntervalEstimate:
     """Harmonic mean of precision and recall, 2·hits / (yes answers + yes golds), its interval by resampling."""
     parts = np.column_stack([2.0 * (gold & yes), yes.astype(float) + gold])
-    return resampled(parts, lambda sums: sums[:, :1] / sums[:, 1:], settings.resampling(clusters))[0]
+    how = Resampling(clusters, settings.level, settings.resamples, settings.seed)
+    return resampled(parts, lambda sums: sums[:, :1] / sums[:, 1:], how)[0]
 
 
 _BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String, "items": pl.Int64}

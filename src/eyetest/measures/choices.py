@@ -14,7 +14,6 @@ from eyetest.records import GIVEN, Asked
 
 _IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
 _VALUES = ("circular", "plain", "difference")
-_SIGNED = ("difference",)
 
 
 @measure(
@@ -53,8 +52,8 @@ def circular(results: Results, settings: Settings) -> Measured:
         (~pl.col("turned")).alias("one_order"),
         (pl.col("turned") & ~pl.col("settled")).alias("undecided"),
     )
-    more = {"sums": ("one_order", "undecided"), "signed": _SIGNED}
-    table = mean_table(rows, keys, _VALUES, settings.level, **more).drop("clusters")
+    sums = ("one_order", "undecided")
+    table = mean_table(rows, keys, _VALUES, settings.level, sums=sums, signed=("difference",)).drop("clusters")
     if not table.get_column("n").sum():
         why = "no item was asked in two orders, and no items are grouped"
         raise NotMeasurable(f"circular: {why}; ask with {param('order')}")

@@ -1,7 +1,7 @@
 """Models against each other: paired differences, their places, and each pair in a sentence."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.ranks import ranks
 from eyetest.measures.results import measure, narrowed, table_of, values_of
 from eyetest.measures.stats.paired import Paired, every_pair, holm, smallest_difference, smallest_shift
-from eyetest.measures.tables import side_by_side
+from eyetest.measures.tables import SideBySide, side_by_side
 
 POWER = 0.8  # of the smallest detectable difference
 RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
@@ -20,10 +20,6 @@ _TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("p", "p_adjusted", "detectable", "detectable_adjusted"), pl.Float64),
     **{"test": pl.String, "only_a": pl.Int64, "only_b": pl.Int64},
 }
-_TURNED = {
-    **{"a": "b", "b": "a", "a_mean": "b_mean", "b_mean": "a_mean", "only_a": "only_b", "only_b": "only_a"},
-    **{"difference_low": "difference_high", "difference_high": "difference_low"},
-}  # where each value of a pair comes from when it is seen from the other model; differences change their sign too
 
 
 @measure(
@@ -34,17 +30,22 @@ _TURNED = {
 def differences(results: Results, settings: Settings) -> Measured:
     """One row a pair: a − b. Holm's adjustment and ``detectable_adjusted`` are over the pairs of one family."""
     families = results.families(settings.by)
+    return Measured(_pairs(side_by_side(results, families), families, settings.level))
+
+
+def _pairs(parts: Iterable[SideBySide], families: Sequence[str], level: float) -> pl.DataFrame:
+    """The pairs of models of each part, in the order of its columns."""
     rows = []
-    for part in side_by_side(results, families):
+    for part in parts:
         pairs = [
             (*(part.columns[at][0] for at in (first, second)), pair)
-            for first, second, pair in every_pair(part.scores, part.clusters, settings.level)
+            for first, second, pair in every_pair(part.scores, part.clusters, level)
             if pair.n
         ]
-        levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
+        levels = (level, 1 - (1 - level) / max(len(pairs), 1))
         for (a, b, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
             alone, among_all = (_detectable(pair, level) for level in levels)
-            row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap()}
+            row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap.named("difference")}
             row |= {"p": pair.p, "p_adjusted": adjusted}
             test = "mcnemar" if pair.binary else "paired t"
             row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
@@ -52,7 +53,7 @@ def differences(results: Results, settings: Settings) -> Measured:
             rows.append(row)
     if not rows:
         raise NotMeasurable("differences: no two models answered the same items under one protocol; ask another one")
-    return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
+    return table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String))
 
 
 def _detectable(pair: Paired, level: float) -> float | None:
@@ -74,23 +75,22 @@ class Contest:
 
 def contest(results: Results, models: Sequence[str], settings: Settings) -> Contest:
     """Rank models, or the named ones, and compare all pairs."""
+    results = narrowed(results, [("model", models)]) if models else results
     scored = values_of(replace(results, scores=results.scores.filter(pl.col("score").is_not_null())), "model")
     if not scored:
         raise NotMeasurable("compare: no answer has a score")
     if len(scored) < 2:
         raise NotMeasurable(f"compare: only {scored[0]} has scores, and it takes two; ask another model the same")
-    results = narrowed(results, [("model", models)]) if models else results
-    families = tuple(results.families())
-    compared, ranked = differences.measure(results, settings).table, ranks.measure(results, settings)
-    rows = list(compared.iter_rows(named=True))
-    together = Counter(_family(row, families) for row in rows)
+    families, ranked = tuple(results.families()), ranks.measure(results, settings)
+    pairs = _pairs(_best_first(results, families, ranked.table), families, settings.level)
+    together = Counter(_family(row, families) for row in pairs.iter_rows(named=True))
     most = results.scores.select(pl.col("score").max()).collect(engine="streaming").item()
-    rows, sentences = _in_order(rows, families, ranked.table), []
-    for row in rows:
+    sentences = []
+    for row in pairs.iter_rows(named=True):
         about = _family(row, families)
         terms = Terms(settings.level, together[about], in_points=most <= 1)
         sentences.append(": ".join([*([", ".join(about)] if about else []), verdict(row, terms)]))
-    pairs = pl.DataFrame(rows, schema=compared.schema).with_columns(pl.Series("verdict", sentences, pl.String))
+    pairs = pairs.with_columns(pl.Series("verdict", sentences, pl.String))
     return Contest(ranked.table, pairs, families, max(together.values()), ranked.notes)
 
 
@@ -115,24 +115,14 @@ def _family(row: Mapping[str, Any], families: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in families)
 
 
-def _in_order(rows: list[dict[str, Any]], families: Sequence[str], ranking: pl.DataFrame) -> list[dict[str, Any]]:
-    """Pairs with the better model first, the best pair first."""
-    places: dict[tuple[str, ...], dict[str, int]] = {}
+def _best_first(results: Results, families: Sequence[str], ranking: pl.DataFrame) -> Iterator[SideBySide]:
+    """The parts in the order of their names, each with its models as they are ranked."""
+    models: dict[tuple[str, ...], list[tuple[str]]] = {}
     for row in ranking.iter_rows(named=True):
-        of_family = places.setdefault(_family(row, families), {})
-        of_family[row["model"]] = len(of_family)
-    ordered = []
-    for row in rows:
-        here = places[_family(row, families)]
-        first, second = sorted((here[row["a"]], here[row["b"]]))
-        ordered.append((_family(row, families), first, second, row if here[row["a"]] == first else _turned(row)))
-    return [row for *_, row in sorted(ordered, key=lambda entry: entry[:3])]
-
-
-def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    turned = {name: row[_TURNED.get(name, name)] for name in row}
-    gaps = ("difference", "difference_low", "difference_high")
-    return turned | {name: None if turned[name] is None else 0.0 - turned[name] for name in gaps}
+        models.setdefault(_family(row, families), []).append((row["model"],))
+    for part in sorted(side_by_side(results, families), key=lambda part: _family(part.key, families)):
+        columns = models[_family(part.key, families)]
+        yield replace(part, columns=columns, scores=part.table(columns))
 
 
 class Terms(NamedTuple):

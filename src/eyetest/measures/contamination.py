@@ -12,12 +12,14 @@ from eyetest.errors import InputError, counted, listed, nearest, short
 from eyetest.measures.likelihood import GENERATE, WEIGHED, weighed
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats import memorization
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate
+from eyetest.measures.stats.intervals import NOTHING, Floats
 from eyetest.measures.tables import paired_columns, with_adjusted
 from eyetest.records import BLIND_MODALITIES, EDITION, FRESH, ORIGINAL, TWIN
 
 _TAG = TAG + EDITION
 _EDITION = pl.col(_TAG)
+_OF = pl.when(_EDITION == ORIGINAL).then("item").otherwise("group").cast(pl.String).alias("of")
+"""The original of an item's family."""
 _FAMILY = (ORIGINAL, TWIN)
 _BLIND = pl.col("modality").cast(pl.String).is_in(BLIND_MODALITIES)
 _EVIDENCE = {"no-image likelihoods": (4, 4), "no-image answers": (4, 1), "answers to twins": (1, 3)}
@@ -91,9 +93,8 @@ def _calibrate(
 
 
 def _answers(results: Results, by: Sequence[str]) -> pl.LazyFrame:
-    """The scored answers about editions; ``of``: the original of each item's family."""
-    of = pl.when(_EDITION == ORIGINAL).then("item").otherwise("group").cast(pl.String).alias("of")
-    every = results.with_items("cluster", "group", "gold", "options", _TAG, by=by).with_columns(of)
+    """The scored answers about editions."""
+    every = results.with_items("cluster", "group", "gold", "options", _TAG, by=by).with_columns(_OF)
     words = pl.col("benchmark", "model", "item", "choice").cast(pl.String)
     return every.filter(_EDITION.is_not_null(), pl.col("score").is_not_null()).with_columns(words)
 
@@ -128,8 +129,7 @@ def _weighed(results: Results, series: Sequence[str], by: Sequence[str]) -> pl.D
             continue
         there = results.items.select("benchmark", "item", "group", _TAG)
         rows = answers.rows.join(there, on=("benchmark", "item"), how="left", maintain_order="left")
-        of = pl.when(_EDITION == ORIGINAL).then("item").otherwise("group").alias("of")
-        rows = rows.with_columns(of, first=_EDITION == ORIGINAL, number=pl.int_range(pl.len()))
+        rows = rows.with_columns(_OF, first=_EDITION == ORIGINAL, number=pl.int_range(pl.len()))
         single = (answers.golds.sum(axis=1) == 1) & ~np.isnan(answers.logs).all(axis=1)
         usable = rows.filter(pl.Series(single), _BLIND, _EDITION.is_in(_FAMILY))
         for _, part in split(usable, [name for name in series if name != "of"]):
@@ -202,19 +202,17 @@ def _rows(
     tests = {tuple(key.values()): part for key, part in split(held, keys)}
     for key in sorted({*drops, *tests}, key=str):
         named = dict(zip(keys, key, strict=True))
-        row = named | _test(tests.get(key), settings) | _drop(drops.get(key), settings.level)
+        row = named | _test(tests.get(key, held.clear()), settings)
+        row |= _drop(drops.get(key, scores.clear()), settings.level)
         yield row | {"n": row["n"] or len(drops[key])}
 
 
-def _test(members: pl.DataFrame | None, settings: Settings) -> dict[str, Any]:
+def _test(members: pl.DataFrame, settings: Settings) -> dict[str, Any]:
     """The test of one series, by the most powerful evidence there is."""
-    families: pl.DataFrame | None = None
-    for kind in _EVIDENCE:
-        if families is None or families.is_empty():
-            families = _families(members, kind)
-    nothing = IntervalEstimate(None, None, None).named("dose")
-    if families is None or families.is_empty():
-        unknown: dict[str, Any] = {"evidence": None, "p": None, **nothing}
+    every = (_families(members, kind) for kind in _EVIDENCE)
+    families = next((found for found in every if len(found)), None)
+    if families is None:
+        unknown: dict[str, Any] = {"evidence": None, "p": None, **NOTHING.named("dose")}
         return unknown | dict.fromkeys((*_DETECTABLE, "excess")) | {"n": 0, "twins": 0}
     lists, kind = families.get_column("held").to_list(), families.item(0, "evidence")
     values: Floats = np.full((len(lists), max(map(len, lists))), np.nan)
@@ -228,10 +226,8 @@ def _test(members: pl.DataFrame | None, settings: Settings) -> dict[str, Any]:
     return row | {"excess": null.excess, "n": len(values), "twins": int(sizes.sum()) - len(values)}
 
 
-def _families(members: pl.DataFrame | None, kind: str) -> pl.DataFrame | None:
+def _families(members: pl.DataFrame, kind: str) -> pl.DataFrame:
     """The families of one kind of evidence whose original and a twin have it: ``held``, the original first."""
-    if members is None:
-        return None
     own = members.filter(pl.col("evidence") == kind)
     grouped = own.group_by("benchmark", "of", maintain_order=True).agg(
         "held", pl.col("first").any(), pl.col("chance", "evidence").first()
@@ -239,16 +235,12 @@ def _families(members: pl.DataFrame | None, kind: str) -> pl.DataFrame | None:
     return grouped.filter(pl.col("first"), pl.col("held").list.len() > 1)
 
 
-def _drop(scores: pl.DataFrame | None, level: float) -> dict[str, Any]:
+def _drop(scores: pl.DataFrame, level: float) -> dict[str, Any]:
     """Scores on originals beside twins and beside fresh items."""
-    nothing: dict[str, Any] = {ORIGINAL: None, TWIN: None} | IntervalEstimate(None, None, None).named("drop")
-    nothing |= {FRESH: None} | IntervalEstimate(None, None, None).named("fresh_drop")
-    if scores is None or scores.is_empty():
-        return nothing
     drop = paired_columns(scores, "score", "score_twin", level)
-    row = {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap("drop")
     fresh = paired_columns(scores.drop_nulls("score_fresh"), "score", "score_fresh", level)
-    return nothing | row | ({FRESH: fresh.b} | fresh.gap("fresh_drop") if fresh.n else {})
+    row = {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap.named("drop")
+    return row | {FRESH: fresh.b} | fresh.gap.named("fresh_drop")
 
 
 MEASURES = (contamination,)

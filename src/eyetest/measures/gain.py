@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eyetest.errors import counted, listed, param
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, read_axes
 from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Floats, IntervalEstimate, column_means, mean, plain
-from eyetest.measures.stats.paired import Paired, against, holm, paired
+from eyetest.measures.stats.paired import against, holm, paired
 from eyetest.measures.tables import Protocol, SideBySide, like, protocol_label, side_by_side, strictest
 from eyetest.records import BLIND_MODALITIES
 
@@ -109,17 +109,12 @@ def _rows(
             with_image, blind, of_base = part.table([(model, *seen), (model, *unseen), (base or "", *(text or ()))]).T
             gained = paired(with_image, blind, part.clusters, level)
             leaked = paired(blind, of_base, part.clusters, level)
-            unclipped = _estimate(leaked)
-            value, low, high = (None if end is None else max(end, 0.0) for end in unclipped[:3])
+            value, low, high = (None if end is None else max(end, 0.0) for end in leaked.gap[:3])
             clipped = IntervalEstimate(value, low, high)
             yield _Row(
-                *(stratum, model, (_estimate(gained), clipped, unclipped), (gained.a, gained.b, leaked.b)),
+                *(stratum, model, (gained.gap, clipped, leaked.gap), (gained.a, gained.b, leaked.b)),
                 *(gained.n, leaked.n, (seen, unseen, text), (with_image - blind, blind - of_base)),
             )
-
-
-def _estimate(pair: Paired) -> IntervalEstimate:
-    return IntervalEstimate(pair.difference, pair.low, pair.high, pair.n)
 
 
 def _strictest(part: SideBySide, model: str, ways: Sequence[Protocol]) -> Protocol:
@@ -236,7 +231,7 @@ def _beside_guessing(
     pairs = [paired(part.scores[:, column], guess, part.clusters, level) for column in rivals]
     pair, adjusted, best = pairs[place], holm([pair.p for pair in pairs])[place], part.scores[:, rivals[place]]
     known, (model, by) = ~np.isnan(best), _series(part, rivals[place])
-    row = {**part.key, "model": model, "no_image_by": by} | pair.gap("above")
+    row = {**part.key, "model": model, "no_image_by": by} | pair.gap.named("above")
     row |= mean(best[known], part.clusters[known], level).named("no_image")
     row |= {"with_options": pair.a, "guessing": pair.b, "p": pair.p, "p_adjusted": adjusted}
     return row | {"n": int(known.sum()), "options_n": pair.n, "series": len(rivals)}
@@ -256,7 +251,7 @@ def _beside_best(
             scores = {"with_image": pair.a, "no_image": pair.b, "rival": rival}
             tests = {"p": pair.p, "p_adjusted": every[number * len(rivals) + place], "n": pair.n}
             series = {"with_image_by": by, "no_image_by": rival_by}
-            yield {**part.key, "model": model} | scores | pair.gap() | tests | series
+            yield {**part.key, "model": model} | scores | pair.gap.named("difference") | tests | series
 
 
 def _guess(results: Results, part: SideBySide) -> Floats:

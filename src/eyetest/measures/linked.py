@@ -69,7 +69,8 @@ def linked(results: Results, settings: Settings) -> Measured:
     rows = []
     for key, part in split(shared, keys):
         pair = paired_columns(part, "score_after", "score", settings.level)
-        rows.append(key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p, "n": pair.n})
+        row = key | {"from_score": pair.b, "to_score": pair.a} | pair.gap.named("difference")
+        rows.append(row | {"p": pair.p, "n": pair.n})
     table = table_of(rows, p=pl.Float64).cast({key: shared.schema[key] for key in keys}).sort(keys)
     others = [key for key in keys if key != "model"]
     ranked = pl.concat([_ranked(part) for _, part in split(table, others)])
@@ -243,8 +244,7 @@ def _settled(rows: pl.DataFrame, roles: Sequence[str], start: str, level: float)
     for delta, name in _DELTAS.items():
         gap = NOTHING
         if name != start and name in estimates and start in columns:
-            pair = paired(columns[name], columns[start], clusters, level)
-            gap = IntervalEstimate(pair.difference, pair.low, pair.high, pair.n)
+            gap = paired(columns[name], columns[start], clusters, level).gap
         elif name != start and name in estimates and start in estimates:
             gap = unpaired(estimates[start], estimates[name])
         row |= gap.named(delta)

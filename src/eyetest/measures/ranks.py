@@ -14,7 +14,7 @@ from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
 from eyetest.measures.stats.intervals import column_means, plain
 from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.stats.ranking import METHODS, gini, mean_ranks, separable_pairs, standard_deviation, standings
+from eyetest.measures.stats.ranking import METHODS, gini, mean_ranks, separable_pairs, standings
 from eyetest.measures.tables import mean_columns, side_by_side, uneven_items, with_adjusted
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
@@ -79,7 +79,7 @@ def spread_of_models(results: Results, settings: Settings) -> Measured:
         if len(part.columns) < 2:
             continue
         means, pairs = column_means(part.scores), separable_pairs(part.scores, part.clusters, settings.level)
-        values = {"gini": gini(means), "sd": standard_deviation(means), "separable": pairs.value}
+        values = {"gini": gini(means), "sd": float(means.std(ddof=1)), "separable": pairs.value}
         counts = {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n, "n": len(part.columns)}
         rows.append({**part.key, **values, **counts})
     if not rows:

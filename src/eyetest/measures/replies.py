@@ -171,9 +171,8 @@ def cost(results: Results, settings: Settings) -> Measured:
     rows = known.with_columns(
         pl.Series("cost", prices, pl.Float64), (pl.col("tokens_in") + pl.col("tokens_out")).alias("tokens")
     ).with_columns(pl.when(pl.col(name) > 0).then(pl.col(name)).alias(name) for name in ("seconds", "tokens"))
-    sources = sources_of(results) if "benchmark" in keys else {}
-    source = pl.col("benchmark").replace_strict(sources, default=None, return_dtype=pl.String)
-    if sources:
+    if sources := sources_of(results) if "benchmark" in keys else {}:
+        source = pl.col("benchmark").replace_strict(sources, default=None, return_dtype=pl.String)
         others = rows.select([*keys, *_SPENT]).rename({"benchmark": "source"})
         same = ["source", *(key for key in keys if key != "benchmark")]
         rows = rows.with_columns(source.alias("source")).join(

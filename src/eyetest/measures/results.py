@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from numpy.typing import ArrayLike
 
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
-from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry, read_order
 from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
@@ -180,10 +178,6 @@ class Settings:
     seed: int = 0
     resamples: int = 2_000
     own: Mapping[str, Any] = field(default_factory=dict)
-
-    def resampling(self, clusters: ArrayLike) -> Resampling:
-        """How items of these clusters are resampled."""
-        return Resampling(clusters, self.level, self.resamples, self.seed)
 
 
 @dataclass(frozen=True)
@@ -388,25 +382,23 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
     for column, wanted in where:
         if column.startswith(MODEL):
             groups = results.groups([column])
+            there = pl.Series(groups.values())
             members = [model for model, group in groups.items() if group in wanted]
-            scores = scores.filter(pl.col("model").cast(pl.String).is_in(members))
-            if scores.head(1).collect().is_empty():
-                known = nearest(wanted[0], set(groups.values()))
-                raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")
-            continue
-        if column not in types and column not in results.tags:
-            known = nearest(column, [*types, *results.tags])
-            raise InputError(f"{heading('where')}: no column or tag {short(column)}; {known}")
-        if column in types:
+            kept = scores.filter(pl.col("model").cast(pl.String).is_in(members))
+        elif column in types:
             there = scores.select(pl.col(column).unique()).collect().to_series()
             kept = scores.filter(pl.col(column).is_in([value for value in there if as_written(value) in wanted]))
-        if column not in types or column in _OF_ITEMS:
-            named = column if column in types else TAG + column
-            there = items.get_column(named) if column in types else results.values(column)
-            words = pl.col(named).cast(pl.String).str.split(VALUES_BETWEEN)
+        elif column in results.tags:
+            there = results.values(column)
+            words = pl.col(TAG + column).cast(pl.String).str.split(VALUES_BETWEEN)
             items = items.filter(words.list.eval(pl.element().is_in(wanted)).list.any())
-        if column not in types:
             kept = scores.join(items.lazy(), on=_OF_ITEMS, how="semi")
+        else:
+            known = nearest(column, [*types, *results.tags])
+            raise InputError(f"{heading('where')}: no column or tag {short(column)}; {known}")
+        if column in _OF_ITEMS:
+            there = items.get_column(column)
+            items = items.filter(pl.col(column).cast(pl.String).is_in(wanted))
         if kept.head(1).collect().is_empty():
             known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
             raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")

@@ -168,13 +168,13 @@ def _over_clusters(value: str) -> Iterator[pl.Expr]:
     yield pl.col(f"{value} binary").all()
 
 
-def with_adjusted(table: pl.DataFrame, families: Sequence[str], p: str = "p") -> pl.DataFrame:
+def with_adjusted(table: pl.DataFrame, families: Sequence[str]) -> pl.DataFrame:
     """The table with ``p_adjusted`` after its p: over all rows that agree in some columns, or over all rows."""
     adjusted: list[float | None] = [None] * len(table)
     for _, part in split(table.with_row_index("row"), families):
-        for row, value in zip(part.get_column("row"), holm(part.get_column(p).to_list()), strict=True):
+        for row, value in zip(part.get_column("row"), holm(part.get_column("p").to_list()), strict=True):
             adjusted[row] = value
-    after = table.columns.index(p) + 1
+    after = table.columns.index("p") + 1
     return table.clone().insert_column(after, pl.Series(ADJUSTED, adjusted, pl.Float64))
 
 

@@ -45,7 +45,7 @@ from eyetest.results.scores import (
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
 from eyetest.running.session import Questions, Watch
 from eyetest.runs import is_run
-from eyetest.runs.stored import answers_frame, one_line_if_damaged
+from eyetest.runs.stored import answers_frame, is_in, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
 
@@ -142,19 +142,14 @@ def seated_on_answers(
         why = "recorded answers judge nothing; what a judge would check goes to people"
         raise InputError(f"{heading('panels', judge)}: {why}")
     for name, panel in answering.items():
-        present = answering_models(results, panel)
+        answered = results.scores.filter(pl.col("modality") == panel.modality)
+        present = values_of(replace(results, scores=answered), "model")
         if not present and name not in named:
             raise _not_answered(name, "no model", panel.modality, results)
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=answering), known, wanted, held_out)
     return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
-
-
-def answering_models(results: Results, panel: Panel) -> list[str]:
-    """The models with recorded answers under a panel's modality."""
-    answered = results.scores.filter(pl.col("modality") == panel.modality).select(pl.col("model").unique())
-    return sorted(answered.collect(engine="streaming").to_series())
 
 
 def _not_answered(panel: str, who: str, modality: str, results: Results) -> InputError:
@@ -258,13 +253,11 @@ class Recorded:
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
         """Recorded scores of items that are as they were."""
-        ids = pl.Series("item", [item.id for item in items], pl.String)
-        return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
+        return recorded(self.results, seated).filter(is_in("item", [item.id for item in items]))
 
     def apply_edits(self, items: Sequence[Item]) -> None:
         """Leave out answers to items that people changed: they were scored by another key, or to another wording."""
-        names = pl.Series([item.id for item in items], dtype=pl.String).implode()
-        left = self._as_recorded.scores.filter(~pl.col("item").is_in(names))
+        left = self._as_recorded.scores.filter(~is_in("item", [item.id for item in items]))
         self.results = replace(self._as_recorded, scores=left) if items else self._as_recorded
 
 
@@ -364,12 +357,11 @@ class Live:
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
         """The panel's answers in the run to the items as they are worded now."""
-        ids = pl.Series("item", [item.id for item in items], pl.String)
         asked = [pl.col(axis).cast(pl.String) == getattr(seated.panel, axis) for axis in AXES]
         asked += [pl.col("model").cast(pl.String).is_in(seated.models), pl.col("template") == 0]
         asked += [pl.col("sample") < seated.panel.samples, pl.col("order").is_between(0, seated.panel.orders - 1)]
         with one_line_if_damaged(self.to):
-            answers = answers_frame(self.to).filter(*asked, pl.col("item").is_in(ids.implode()))
+            answers = answers_frame(self.to).filter(*asked, is_in("item", [item.id for item in items]))
             answers = answers.filter(about_the_wording(read_repairs(self.to), items))
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 

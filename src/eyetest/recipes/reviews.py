@@ -18,6 +18,7 @@ from eyetest.recipes.revision import ReviewedItems, RevisedBenchmark, revise_ben
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
+from eyetest.runs.stored import is_in
 from eyetest.store import read_json
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
@@ -84,7 +85,9 @@ def open_review(
         return OpenReview(project, collection)
     collection = Collection(places, tell)
     benchmarks, form = list(collection.benchmarks.values()), _form(settings.form, settings.solve)
-    reviewers = _checked(1 if settings.reviewers is None else settings.reviewers)
+    reviewers = 1 if settings.reviewers is None else settings.reviewers
+    if not 1 <= reviewers <= _MOST_REVIEWERS:
+        raise InputError(f"{param('reviewers')}: found {reviewers}, expected 1 to {_MOST_REVIEWERS}")
     plan = ReviewPlan(
         name=collection.name,
         fingerprint=benchmarks[0].manifest.fingerprint if len(benchmarks) == 1 else "",
@@ -139,12 +142,6 @@ def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
 def _form(text: str, solve: bool) -> Form:
     form = load_form(text)
     return msgspec.structs.replace(form, solve=form.solve or solve)
-
-
-def _checked(reviewers: int) -> int:
-    if not 1 <= reviewers <= _MOST_REVIEWERS:
-        raise InputError(f"{param('reviewers')}: found {reviewers}, expected 1 to {_MOST_REVIEWERS}")
-    return reviewers
 
 
 def _queue(collection: Collection, which: str, seed: int) -> tuple[list[str], str]:
@@ -236,7 +233,7 @@ def revise_reviewed(
 
 def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0) -> list[str]:
     """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty."""
-    table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
+    table = items.filter(is_in("id", list(ids))).sort("id")
     shuffled = np.random.default_rng(seed).permutation(len(table))
     findings = pl.col("findings").list.len().fill_null(0)
     doubted = 1 / (1 + pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)

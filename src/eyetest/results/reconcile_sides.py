@@ -87,11 +87,12 @@ class RunSide:
             )
         if self._answers.is_empty():
             raise InputError(f"{run.path} has no answers of that kind; see {param('model')} and {param('where')}")
-        golds = [(" ".join(map(letter, item.gold)) or " | ".join(item.references)) or None for item in benchmark]
-        options = [len(item.choices) for item in benchmark]
+        rows = [
+            (item.id, " ".join(map(letter, item.gold)) or " | ".join(item.references) or None, len(item.choices))
+            for item in benchmark
+        ]
         schema = {"item": pl.String, "gold": pl.String, "options": pl.Int64}
-        ids = [item.id for item in benchmark]
-        self._golds = pl.DataFrame({"item": ids, "gold": golds, "options": options}, schema=schema)
+        self._golds = pl.DataFrame(rows, schema=schema, orient="row")
 
     def account(self, rules: str) -> Account:
         """The answers as counted by a rule set, or by given scores (``given``)."""

@@ -18,7 +18,7 @@ from eyetest.results.scores import changed_since, chosen_scorer
 from eyetest.running.planning import Dialogues
 from eyetest.runs import Run
 from eyetest.runs.journal import from_batch
-from eyetest.runs.stored import PLAN, every_response, one_line_if_damaged, scan_plan, scan_table
+from eyetest.runs.stored import PLAN, every_response, is_in, one_line_if_damaged, scan_plan, scan_table
 from eyetest.scoring import Scored, Scorer, quoted
 
 _ENOUGH_MODELS = 2  # that chose an option, for a doubt of its gold
@@ -143,11 +143,6 @@ class RunReplies:
         with one_line_if_damaged(self.run.path):
             rows = self.scores.filter(is_in("item", items)).collect().to_dicts()
         return {Asked(**{name: row.pop(name) for name in columns(Asked)}): row for row in rows}
-
-
-def is_in(column: str, values: Sequence[Any] | pl.Series) -> pl.Expr:
-    """Whether a column has one of some values."""
-    return pl.col(column).is_in(pl.Series(values, dtype=pl.String).implode())
 
 
 def _is_undecided(case: ItemCase) -> bool:

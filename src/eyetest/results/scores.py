@@ -24,7 +24,7 @@ from eyetest.records import Item, Score, columns
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, REPAIRED, SCORES
 from eyetest.runs.journal import PartName, content_id, part_ids, refuse_lost
-from eyetest.runs.stored import PLAN, answers_frame, one_line_if_damaged, part_frame, scan_table
+from eyetest.runs.stored import PLAN, answers_frame, is_in, one_line_if_damaged, part_frame, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
@@ -109,7 +109,7 @@ def about_the_wording(repairs: Mapping[str, ItemRepair], items: Iterable[Item]) 
     other = [pl.lit(value=False)]
     for item in items if reworded else ():
         if (repair := reworded.get(item.id)) is not None:
-            showed_new = pl.col("request").is_in(pl.Series(repair.requests, dtype=pl.String).implode())
+            showed_new = is_in("request", repair.requests or ())
             is_new = wording(item) == wording(repair.item)
             other.append((pl.col("item") == item.id) & (~showed_new if is_new else showed_new))
     return ~pl.any_horizontal(other)
@@ -123,7 +123,7 @@ class ChangedItems(NamedTuple):
 
     def count_only(self, answers: pl.LazyFrame) -> pl.LazyFrame:
         """Answers to the current wording, without scores that others gave by an earlier gold."""
-        reworded, regraded = (pl.col("item").is_in(pl.Series([*names], dtype=pl.String).implode()) for names in self)
+        reworded, regraded = (is_in("item", [*names]) for names in self)
         outdated = regraded & pl.col("given").is_not_null()
         kept = answers.filter(~reworded & ~(outdated & pl.col("text").is_null()))
         return kept.with_columns(pl.when(~outdated).then("given").alias("given"))
@@ -408,10 +408,10 @@ def chosen_scoring(run: Run) -> ChosenScoring:
         return ChosenScoring()
 
 
-def chosen_scorer(run: Run, metric: str | None = None) -> Scorer:
-    """Reads and scores the answers of a run as was chosen; ``metric`` counts instead of the chosen one."""
+def chosen_scorer(run: Run) -> Scorer:
+    """Reads and scores the answers of a run as was chosen."""
     chosen = chosen_scoring(run)
-    return Scorer(chosen.rules, metric or chosen.metric, rescore_given=chosen.rescore_given)
+    return Scorer(chosen.rules, chosen.metric, rescore_given=chosen.rescore_given)
 
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:

@@ -51,11 +51,6 @@ _columns_of: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
 _STAGED = pa.schema([*schema(Answer), pa.field(_WHERE, pa.string())])
 
 
-def answer_id(key: Sequence[object]) -> str:
-    """An id made of the fields of ``Asked`` in order."""
-    return blake2b(b"eyetest answer 2\n" + _encode(key), digest_size=16).hexdigest()
-
-
 def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:
     """The staged rows, and whether the run holds the ``same`` answer to each, or one that ``differs``."""
     content = pl.struct(_CONTENT).hash()
@@ -180,7 +175,8 @@ class _Reading:
         brought.answers, brought.given, brought.verdicts = counts.row(0)
         for name, counter in (("model", brought.models), ("outcome", brought.outcomes)):
             counter.update(dict(frame.group_by(name, maintain_order=True).len().iter_rows()))
-        ids = [answer_id(key) for key in frame.select(_KEY).iter_rows()]
+        keys = (b"eyetest answer 2\n" + _encode(key) for key in frame.select(_KEY).iter_rows())
+        ids = [blake2b(key, digest_size=16).hexdigest() for key in keys]
         return frame.with_columns(pl.Series("request", ids, pl.String))
 
     def _refuse_repeated(self, frame: pl.DataFrame) -> None:
@@ -260,11 +256,8 @@ class _Reading:
             self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
             self._fields = whole
         self._fields.check(first)
-        self.forgotten = like_conditions(self._unmapped(first))
-
-    def _unmapped(self, row: Values) -> list[str]:
         used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}
-        return [name for name in row if name not in used]
+        self.forgotten = like_conditions(name for name in first if name not in used)
 
     def _rows(self) -> Iterator[Row]:
         source = self._source

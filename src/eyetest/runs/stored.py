@@ -223,7 +223,7 @@ class StoredResponses:
         """``retry_failed``: leaves out what is asked again, with or without all failures. ``among``: only these."""
         frame = counting_responses(folder, to_read=retry_failed is None)
         if among is not None:
-            frame = frame.filter(pl.col("request").is_in(among.implode()))
+            frame = frame.filter(is_in("request", among))
         if retry_failed is not None:
             frame = frame.filter(~is_asked_again(_ERROR, retry_failed=retry_failed))
         self._frame = frame.collect()
@@ -304,6 +304,11 @@ def every_response(folder: Path, *, to_read: bool = True) -> pl.LazyFrame:
     for part in parts:
         _reported(part)
     return pl.concat([_frame(to_table(())), *frames])
+
+
+def is_in(column: str, values: Sequence[str] | pl.Series) -> pl.Expr:
+    """Whether a column has one of some values."""
+    return pl.col(column).is_in(pl.Series(values, dtype=pl.String).implode())
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -136,23 +136,21 @@ LEAST = 0.5  # least score between 0 and 1 that counts as right
 _DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
 
 
+_usual_scorer = cache(Scorer)
+
+
 def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
     """Whether a response is right. None without an answer to judge: a failed call, or nothing known."""
-    score = _scorer().score(item, condition, response).score
+    score = _usual_scorer().score(item, condition, response).score
     return None if score is None else score >= LEAST
 
 
 def quoted(item: Item, condition: Condition, response: Response) -> str:
     """A response as repeated in a later turn of a dialogue: the text of the chosen option, or the answer."""
-    choice = _scorer().score(item, condition, response).choice
+    choice = _usual_scorer().score(item, condition, response).choice
     if choice is not None:
         return item.choices[ord(choice) - ord("A")].text
     return "" if response.outcome == "failed" else answer_part(response.text or "", condition.ask).strip()
-
-
-@lru_cache(maxsize=1)
-def _scorer() -> Scorer:
-    return Scorer()
 
 
 def looks_refused(text: str) -> bool:

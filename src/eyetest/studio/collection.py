@@ -22,9 +22,9 @@ from eyetest.measures.results import TAG
 from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query, read_span
 from eyetest.records import ImageRef, Item, Verdict, columns
 from eyetest.results.gather import scores_if_known
-from eyetest.results.replies import ItemCase, RunReplies, gold_doubts, is_in
+from eyetest.results.replies import ItemCase, RunReplies, gold_doubts
 from eyetest.results.scores import chosen_scorer
-from eyetest.runs.stored import one_line_if_damaged
+from eyetest.runs.stored import is_in, one_line_if_damaged
 from eyetest.studio.answers import KEY, Answers, ModelAccuracy
 from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 

@@ -20,7 +20,6 @@ from eyetest.measures.stats.ranking import (
     separable_pairs,
     significantly_ahead,
     spearman,
-    standard_deviation,
     standings,
 )
 
@@ -146,11 +145,6 @@ def test_gini_is_half_the_relative_mean_difference_of_all_pairs_and_knows_no_sca
     expected = np.abs(array[:, None] - array).mean() / (2 * array.mean())
     assert gini(values) == pytest.approx(expected, abs=1e-12)
     assert gini(array[::-1] * 7) == pytest.approx(expected, abs=1e-12)
-
-
-@given(st.lists(st.floats(-10, 10), min_size=2, max_size=10))
-def test_the_standard_deviation_is_the_samples_and_leaves_missing_scores_out(values: list[float]) -> None:
-    assert standard_deviation([*values, np.nan]) == pytest.approx(float(np.std(values, ddof=1)), abs=1e-12)
 
 
 def _of_skill(rng: np.random.Generator, skill: np.ndarray, items: int) -> np.ndarray:

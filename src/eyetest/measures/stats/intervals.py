@@ -64,10 +64,8 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     codes = np.arange(len(values)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     sums, sizes = np.asarray(np.bincount(codes, values), float), np.bincount(codes).astype(float)
     binary = bool(np.isin(values, (0.0, 1.0)).all())
-    low, high = bounds(ClusteredMeans.of(sums[None], sizes[None], [binary]), level)
-    if np.isnan(low[0]):
-        return IntervalEstimate(float(values.mean()), None, None, len(values))
-    return IntervalEstimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
+    low, high = plain(np.ravel(bounds(ClusteredMeans.of(sums[None], sizes[None], [binary]), level)))
+    return IntervalEstimate(float(values.mean()), low, high, len(values))
 
 
 def jackknife(sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:

@@ -68,12 +68,6 @@ def posterior_abilities(fitted: ItemFit, responses: ArrayLike) -> Floats:
         return _posterior(right, known.astype(float), fitted.slopes, fitted.intercepts, SCALE)
 
 
-def abilities(posterior: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each model's ability, from the chances on `SCALE`."""
-    mean = posterior @ SCALE
-    return mean, np.sqrt(np.maximum(posterior @ SCALE**2 - mean**2, 0.0))
-
-
 def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
     """The chance that each ability gets each item right: items × abilities."""
     return np.asarray(scipy.special.expit(np.outer(slopes, np.asarray(at, float)) + intercepts[:, None]), float)

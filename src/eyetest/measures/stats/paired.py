@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import Floats, jackknife
+from eyetest.measures.stats.intervals import Floats, IntervalEstimate, jackknife
 
 WITHOUT_SPREAD = 1e-12  # differences whose error is so small a part of their mean are all the same, but for rounding
 _FEW = 25  # with fewer discordant clusters than this, all their splits are counted; with more, approximated
@@ -37,9 +37,10 @@ class Paired(NamedTuple):
     only_a: int | None = None
     only_b: int | None = None
 
-    def gap(self, name: str = "difference") -> dict[str, float | None]:
-        """The difference and its interval as columns of a table."""
-        return {name: self.difference, f"{name}_low": self.low, f"{name}_high": self.high}
+    @property
+    def gap(self) -> IntervalEstimate:
+        """The difference and its interval."""
+        return IntervalEstimate(self.difference, self.low, self.high, self.n)
 
 
 def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Paired:

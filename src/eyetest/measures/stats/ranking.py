@@ -1,7 +1,7 @@
 """Ranks of models with intervals, significant differences of pairs, the spread of values, and correlations."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any, Literal, NamedTuple
 
@@ -9,10 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Bools, Floats, IntervalEstimate, column_means, plain
+from eyetest.measures.stats.intervals import DECIMALS, Bools, Floats, IntervalEstimate, column_means, plain
 from eyetest.measures.stats.paired import every_pair, holm
-
-Ties = Literal["average", "min"]
 
 
 class Standing(NamedTuple):
@@ -42,7 +40,7 @@ def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> li
     return places
 
 
-def ranks(scores: ArrayLike, ties: Ties = "average") -> Floats:
+def ranks(scores: ArrayLike, ties: Literal["average", "min"] = "average") -> Floats:
     """Ranks along the last axis, 1 the highest, nan for nan. Ties share the mean place, or with "min" the best."""
     values = np.asarray(scores, float)
     missing = np.isnan(values)
@@ -75,19 +73,9 @@ def gini(values: ArrayLike) -> float | None:
     return float(known @ signs / (len(known) * known.sum())) if known.sum() > 0 else None
 
 
-def standard_deviation(values: ArrayLike) -> float | None:
-    """The sample's standard deviation (n − 1)."""
-    array = np.asarray(values, float)
-    known = array[~np.isnan(array)]
-    return float(known.std(ddof=1)) if len(known) > 1 else None
-
-
 def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> IntervalEstimate:
     """The share of pairs of models (columns) that Holm-adjusted paired tests separate."""
-    table = np.asarray(scores, float)
-    if table.ndim < 2 or table.shape[1] < 2 or not len(table):
-        return NOTHING
-    pairs = [pair for *_, pair in every_pair(table, clusters, level)]
+    pairs = [pair for *_, pair in every_pair(np.asarray(scores, float), clusters, level)]
     testable = sum(pair.clusters > 1 for pair in pairs)
     apart = sum(p is not None and p < 1 - level for p in holm([pair.p for pair in pairs]))
     return IntervalEstimate(apart / testable if testable else None, None, None, testable)
@@ -132,11 +120,7 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstim
     return _correlation(pairs, level, scipy.stats.kendalltau, lambda tau, n: (0.437, n - 4, 1 - 4 / (n * (n - 1))))
 
 
-METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], CorrelationEstimate]] = {
-    "pearson": pearson,
-    "spearman": spearman,
-    "kendall": kendall,
-}
+METHODS = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
 
 def _pairs(x: ArrayLike, y: ArrayLike) -> Floats:

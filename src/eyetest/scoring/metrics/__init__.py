@@ -46,12 +46,12 @@ class CorpusMetric(Protocol):
 
 
 Metric = ItemMetric | CorpusMetric
-Compare = Callable[[str, str, Context], float]
+Compare = Callable[[str, str, Context], float | None]
 
 
 @dataclass
 class BestReference:
-    """A metric that compares the answer with each reference and keeps the best."""
+    """A metric that compares the answer with each reference it can use (None: it cannot) and keeps the best."""
 
     name: str
     summary: str
@@ -62,8 +62,9 @@ class BestReference:
         best: float | None = None
         for reference in references:
             value = self.compare(answer, reference, context)
-            best = value if best is None else max(best, value)
-            if best >= 1.0:
+            if value is not None and (best is None or value > best):
+                best = value
+            if best is not None and best >= 1.0:
                 break
         return best
 

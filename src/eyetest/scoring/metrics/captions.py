@@ -81,7 +81,7 @@ Tokens = Sequence[str]
 
 
 class Corpus:
-    """Counts of n-grams in sentences, answers first; ``item`` is the item of each sentence."""
+    """Counts of n-grams in sentences, answers first; ``owner`` is the item of each reference."""
 
     def __init__(self, answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> None:
         sentences = [*answers, *chain.from_iterable(references)]
@@ -90,7 +90,7 @@ class Corpus:
         self.lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         numbers = map(known.__getitem__, chain.from_iterable(sentences))
         self._words = np.fromiter(numbers, np.int64, int(self.lengths.sum()))
-        self.item = np.concatenate([np.arange(self.items), np.repeat(np.arange(self.items), [*map(len, references)])])
+        self.owner = np.repeat(np.arange(self.items), [*map(len, references)])
 
     def orders(self) -> Iterator[csr_array]:
         """The counts of each order, from single words up: a row a sentence, a column an n-gram."""
@@ -143,7 +143,7 @@ _SMALL = 1e-9
 
 def _matched(counts: csr_array, corpus: Corpus) -> Floats:
     """For each answer, the number of n-grams in references, each clipped to its largest count there."""
-    owner = corpus.item[corpus.items :]
+    owner = corpus.owner
     clipped = counts[owner].minimum(counts[corpus.items :]).tocoo()
     keys = owner[clipped.row] * counts.shape[1] + clipped.col
     order = np.argsort(keys, kind="stable")
@@ -154,7 +154,7 @@ def _matched(counts: csr_array, corpus: Corpus) -> Floats:
 
 def _closest(corpus: Corpus) -> Ints:
     """For each answer, the reference length nearest to its own."""
-    owner, lengths = corpus.item[corpus.items :], corpus.lengths[corpus.items :]
+    owner, lengths = corpus.owner, corpus.lengths[corpus.items :]
     distance = np.abs(lengths - corpus.lengths[owner])
     order = np.lexsort((lengths, distance, owner))
     first = np.searchsorted(owner[order], np.arange(corpus.items))
@@ -189,7 +189,7 @@ _FULL = 10.0
 
 def _similarities(counts: csr_array, corpus: Corpus) -> Floats:
     """For each reference sentence, the clipped cosine between its weighted n-grams and the answer's."""
-    owner, references = corpus.item[corpus.items :], counts[corpus.items :]
+    owner, references = corpus.owner, counts[corpus.items :]
     by_item = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(corpus.items, len(owner)))
     documents = np.bincount((by_item @ references).tocoo().col, minlength=counts.shape[1])
     rarity = np.log(corpus.items) - np.log(np.maximum(documents, 1))
@@ -204,8 +204,7 @@ def _similarities(counts: csr_array, corpus: Corpus) -> Floats:
 def cider(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Computed:
     """CIDEr-D, scaled to 0–10: the mean over items, and each item."""
     corpus = Corpus(answers, references)
-    pairs = np.maximum(corpus.lengths - 1, 0)
-    owner = corpus.item[corpus.items :]
+    pairs, owner = np.maximum(corpus.lengths - 1, 0), corpus.owner
     apart = pairs[owner] - pairs[corpus.items :]
     total = np.zeros(len(owner))
     for counts in corpus.orders():

@@ -80,10 +80,7 @@ def final_answers(answer: str) -> list[str]:
     """Texts to compare with a gold: a short reply, what it states, that without a remark, and its last formula."""
     boxes = _tagged_answers(answer)
     texts = [answer.strip()] if len(answer.strip()) <= _SHORT else []
-    if boxes:
-        texts.append(boxes[-1])
-    else:
-        texts.append(conclusion(answer))
+    texts.append(boxes[-1] if boxes else conclusion(answer))
     for text in list(texts):
         bare = _REMARK.sub("", _MARK.sub("", text.strip(), count=1))
         texts += [bare, _last_formula(bare)]

@@ -206,16 +206,10 @@ def read_yes_no(text: str) -> Literal["yes", "no"] | None:
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
-class YesNo:
-    """Whether answer and reference agree; None where no reference is yes or no."""
-
-    name = "yes-no"
-    summary = "the same verdict, yes or no (POPE, MME)"
-
-    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
-        """1 for the same verdict."""
-        golds = {gold for gold in map(read_yes_no, references) if gold}
-        return float(read_yes_no(answer) in golds) if golds else None
+def yes_no(answer: str, reference: str, _: Context) -> float | None:
+    """1 for the same verdict; None where the reference is neither yes nor no."""
+    gold = read_yes_no(reference)
+    return float(read_yes_no(answer) == gold) if gold else None
 
 
 METRICS = (
@@ -232,5 +226,5 @@ METRICS = (
     VqaMatch(),
     BestReference("relaxed", "numbers within 5 %, years and words exactly (ChartQA)", relaxed),
     BestReference("relaxed-chartqa", "relaxed accuracy as published ChartQA scores count it", relaxed_chartqa),
-    YesNo(),
+    BestReference("yes-no", "the same verdict, yes or no (POPE, MME)", yes_no),
 )

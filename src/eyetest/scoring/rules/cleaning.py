@@ -12,21 +12,17 @@ from eyetest.records import PLACEHOLDER
 HEAD = 4_000  # characters read of the beginning of a very long reply: some answer first
 TAIL = 20_000  # characters read of its end, the conclusion; bounds the cost of repetitions
 
-_FULL_WIDTH = {ord("！") + n: chr(ord("!") + n) for n in range(94)}
-_CIRCLED = {ord("Ⓐ") + n: chr(ord("A") + n) for n in range(26)} | {ord("ⓐ") + n: chr(ord("a") + n) for n in range(26)}
-_SMALL = {ord(c): str(n) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for n, c in enumerate(digits)}
-_ODD = (
-    {ord("①") + n: str(n + 1) for n in range(9)} | dict.fromkeys((0x3000, 0xA0, 0x202F, 0x2009), " ") | {0x2026: "."}
-)
 _DIGITS = {base + n: str(n) for base in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for n in range(10)}
 _QUOTES = {ord(c): "'" for c in "’‘‛´"} | {ord(c): '"' for c in "“”„«»「」『』"}
 _BLANKED = dict.fromkeys(map(ord, "*`#$_【】《》\u200b\ufeff\u200e\u200f\r\t"), " ")
+_SMALL_AND_BLANKS = map(ord, "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉\u3000\xa0\u202f\u2009")
+_CIRCLED, _FULL_WIDTH = range(ord("①"), ord("⓪")), range(ord("！"), ord("～") + 1)
 _STYLED = {
     code: letter
-    for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))
+    for code in (*_SMALL_AND_BLANKS, *_CIRCLED, *_FULL_WIDTH, *range(0x2100, 0x2150), *range(0x1D400, 0x1D800))
     if len(letter := unicodedata.normalize("NFKC", chr(code))) == 1 and letter.isascii()
 }
-_PLAIN = _STYLED | _DIGITS | _FULL_WIDTH | _CIRCLED | _SMALL | _ODD | _QUOTES | _BLANKED | {ord(c): "-" for c in "−‑"}
+_PLAIN = _STYLED | _DIGITS | _QUOTES | _BLANKED | {ord("…"): "."} | {ord(c): "-" for c in "−‑"}
 _ASCII_DRESS = re.compile(r"[*`#$_\r\t]")
 _DRESS = re.compile("[*`#$_\r\t\x80-\U0010ffff]+")
 

@@ -84,11 +84,14 @@ def grow_options(
         else:
             grown_item, entry = _grown(cases[item.id], dealt[item.id], batch, place)
             made.append((item if entry.outcome == "left alone" else grown_item, entry))
-    grown = _write(benchmark, to, made, settings, overwrite=overwrite)
+    old, count = benchmark.manifest, sum(entry.outcome != "left alone" for _, entry in made)
+    note = f"{count} of {len(made)} items grown to {settings.options} options"
+    manifest = old.derived(OPTIONS_STEP, note, name=f"{old.name}-{settings.options}-options", seed=settings.seed)
+    grown = write_items(to, (item for item, _ in made), benchmark, manifest, overwrite=overwrite)
     record = OptionsRecord(
         eyetest=__version__,
-        benchmark=benchmark.manifest.name,
-        fingerprint=benchmark.manifest.fingerprint,
+        benchmark=old.name,
+        fingerprint=old.fingerprint,
         grown=grown.manifest.fingerprint,
         settings=settings,
         writer=authors.writer if authors else "",
@@ -215,21 +218,6 @@ def _grown(
         turned_down=tuple(batch.refused[item.id]),
         position=grown.gold[0],
     )
-
-
-def _write(
-    benchmark: Benchmark,
-    to: Path,
-    made: Sequence[tuple[Item, GrownItem]],
-    settings: OptionSettings,
-    *,
-    overwrite: bool,
-) -> Benchmark:
-    old = benchmark.manifest
-    grown = sum(entry.outcome != "left alone" for _, entry in made)
-    note = f"{grown} of {len(made)} items grown to {settings.options} options"
-    manifest = old.derived(OPTIONS_STEP, note, name=f"{old.name}-{settings.options}-options", seed=settings.seed)
-    return write_items(to, (item for item, _ in made), benchmark, manifest, overwrite=overwrite)
 
 
 def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:

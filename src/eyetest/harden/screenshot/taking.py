@@ -276,13 +276,12 @@ def take_screenshots(
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; screenshots need a folder of their own")
     old, total, seed = benchmark.manifest, len(benchmark), settings.seed
-    step = Lineage(step=SCREENSHOT_STEP, source=f"{old.name} {old.version}", note=settings.look, seed=seed)
     verdicts: list[Verdict] = []
     layout: list[tuple[Any, ...]] = []
     legibility: list[PartLegibility] = []
     plainer: Counter[str] = Counter()
     unread = 0
-    manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
+    manifest = old.derived(SCREENSHOT_STEP, settings.look, seed=seed)
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
         for done, (item, drawn) in enumerate(_drawn(benchmark, settings, workers), 1):
             layout += [(item.id, *box) for box in drawn.boxes]

@@ -13,9 +13,9 @@ import msgspec
 from PIL import ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.images import ImageLoader, ImageStore, decode, is_file
+from eyetest.benchmarks.images import IMAGE_ENDINGS, ImageLoader, ImageStore, decode, is_file
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short, tallied
-from eyetest.records import IMAGE_FORMATS, ImageRef, Item, Lineage, Manifest, OptionProvenance
+from eyetest.records import ImageRef, Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.annotation import Box
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.readers import read_annotations
@@ -24,7 +24,6 @@ from eyetest.reform.reformers import REFORMERS, Drafts, ItemDraft, Kit, Shown
 REFORM_STEP = "reform"
 MISSING = "missing_images"  # tag of an item with the names of its missing images
 _REPORT_EVERY = 500
-_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _NUMBER = re.compile(r"(\d+)$")
 _FRAME = "#ff0000"
 _THINNEST_FRAME = 2
@@ -182,7 +181,7 @@ class ImageFinder:
         assert self._root is not None
         paths: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._root.rglob("*")):
-            if path.suffix.lower() in _ENDINGS and path.is_file():
+            if path.suffix.lower() in IMAGE_ENDINGS and path.is_file():
                 relative = path.relative_to(self._root).as_posix()
                 paths[path.name.lower()].append(relative)
                 paths[path.stem.lower()].append(relative)

@@ -156,13 +156,13 @@ def draw_golds(table: OptionTable, groups: Sequence[int], rng: np.random.Generat
 
 def _views(table: OptionTable, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
     """Each view with its learners; its features are made on demand and dropped after."""
-    cues, context = surface_columns(table).matrix(), context_matrix(table)
+    cues, context = surface_columns(table), context_matrix(table)
     gate = table.spread(table.numeric.astype(float))[:, None]
     wide = np.hstack([_scaled(cues), _scaled(table.centred(cues * gate))]).astype(np.float32)
     seed = int(subject.rng(NAME, "trees").integers(2**31))
     trees = partial(random_trees, np.hstack([cues, context]), seed)
     yield "surface", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
-    asked = question_columns(table).matrix()
+    asked = question_columns(table)
     words = table.centred(hashed_words(table))
     with one_thread():
         left, sizes, _ = randomized_svd(words, _WORD_DIMENSIONS, random_state=seed)

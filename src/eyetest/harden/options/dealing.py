@@ -36,7 +36,7 @@ class Relations:
     """Image-free relations of an item's texts, single and in pairs."""
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
-        values = np.array([math.nan if (value := number_of(text)) is None else value for text in texts])
+        values = np.array([number_of(text) for text in texts], np.float64)  # NaN for other texts
         self._numbers = np.nan_to_num(values)
         lowered = [text.lower() for text in texts]
         words = [set(_WORD.findall(text)) for text in lowered]

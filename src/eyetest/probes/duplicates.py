@@ -90,7 +90,7 @@ def _on_groups(
     if groups:
         evidence = {item.id: text for group in groups for item in group if (text := describe(item, group))}
         fields = {
-            "probe": _duplicate_items.name, "severity": "bad", "verdict": "review", "items": tuple(evidence),
+            "probe": _duplicate_items.name, "severity": "bad", "items": tuple(evidence),
             "groups": tuple(tuple(item.id for item in group) for group in groups), "evidence": evidence,
             "numbers": {"groups": len(groups), "items": len(evidence)},
         }  # fmt: skip

@@ -11,6 +11,7 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 from sklearn.ensemble import ExtraTreesRegressor
 
 from eyetest.measures.stats.intervals import one_thread
@@ -151,7 +152,7 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     partitions = [_cross_fitted(given, given, rng) for _ in range(_SPLITS)]
     scores = [np.mean(own, axis=0) for own in zip(*partitions, strict=True)]
     certainty = _best_certainty(scores)
-    shares = [np.exp(_log_shares(own, certainty)) for own in scores]
+    shares = [softmax(certainty * own) for own in scores]
     return [bool(rng.random() * own[0] <= own.min()) for own in shares]
 
 
@@ -189,7 +190,7 @@ def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Rand
         scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
         certainty = _best_certainty([own[hand.taken] for hand, own in zip(open_hands, scores, strict=True)])
         for hand, own in zip(open_hands, scores, strict=True):
-            hand.logits -= _log_shares(own, certainty)[:, 0]
+            hand.logits -= log_softmax(certainty * own, axis=1)[:, 0]
             hand.taken = int(np.argmax(hand.logits))
     return [
         [list(candidates)[at] for at in hand.sets[hand.taken]]
@@ -228,11 +229,5 @@ class _Hand:
 
 def _best_certainty(scores: Sequence[Floats]) -> float:
     """The factor by which scores of items' options fit best to where their keys are, which come first."""
-    fit = [np.mean([_log_shares(own, by)[0] for own in scores]) for by in _CERTAINTIES]
+    fit = [np.mean([log_softmax(by * own)[0] for own in scores]) for by in _CERTAINTIES]
     return float(_CERTAINTIES[int(np.argmax(fit))])
-
-
-def _log_shares(scores: Floats, certainty: float) -> Floats:
-    """Log probabilities that scores give to the options of each set, along the last axis."""
-    scaled = certainty * (scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=-1, keepdims=True)))

@@ -158,12 +158,7 @@ def other_alternative(question: str, answer: str) -> str:
 
 def in_case_of(model: str, text: str) -> str:
     """A text in capitals as another one is."""
-    case = _case(model)
-    return text.upper() if case == "upper" else text[:1].upper() + text[1:] if case == "capital" else text
-
-
-def _case(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text.isupper():
-        return "upper"
-    return "capital" if text[:1].isupper() else "lower"
+    model = model.strip()
+    if len(model) > 1 and model.isupper():
+        return text.upper()
+    return text[:1].upper() + text[1:] if model[:1].isupper() else text

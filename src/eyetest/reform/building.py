@@ -65,8 +65,7 @@ def reform(
     reading, settings = dataset.checked(dataset.name)
     annotations = read_annotations(dataset.reader, plan.annotations, reading)
     source = ", ".join(dict.fromkeys(path.name for path in plan.annotations))
-    step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
-    manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))
+    manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url)
     records: set[str] = set()
     known: dict[str, list[bytes]] = defaultdict(list)  # digests of items by id: published files repeat both
     without = 0
@@ -89,8 +88,9 @@ def reform(
             records.add(draft.record)
             if plan.limit and writer.counts.items == plan.limit:
                 break
-        complete = msgspec.structs.replace(step, note="; ".join((step.note, *kit.notes)))
-        writer.manifest = msgspec.structs.replace(manifest, lineage=(complete,))
+        note = "; ".join((f"{dataset.reader} → {dataset.reformer}", *kit.notes))
+        step = Lineage(step=REFORM_STEP, source=source, note=note, seed=plan.seed)
+        writer.manifest = msgspec.structs.replace(manifest, lineage=(step,))
         items = writer.counts.items
         if not items:
             reasons = "; ".join(f"{reason}: {count:,}" for reason, count in kit.passed_over.most_common(3))

@@ -20,6 +20,7 @@ from PIL import Image, ImageChops, ImageDraw
 from eyetest.errors import EyetestError, MissingExtraError
 from eyetest.harden.screenshot.formulas import Formula, split_formulas, whole_formula
 from eyetest.harden.screenshot.style import EXTRA, folders, frame_words, letters_a_line, missing, page_style
+from eyetest.probes.images import flattened
 from eyetest.prompts.building import Placer
 from eyetest.records import PLACEHOLDER, ImagePart, ImageRef, Item, Part, Words
 
@@ -336,16 +337,9 @@ def paint_background(page: Image.Image, factors: Mapping[str, str], chance: rand
 
 
 def scaled(image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """An image in RGB at a size, transparency on white."""
-    if image.mode not in ("RGB", "RGBA"):
-        image = image.convert("RGB" if image.mode in ("L", "CMYK", "YCbCr") else "RGBA")
-    if image.size != size:
-        image = image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
-    if image.mode == "RGBA":
-        ground = Image.new("RGB", size, "white")
-        ground.paste(image, mask=image.getchannel("A"))
-        return ground
-    return image
+    """An image in RGB on white, at a size."""
+    image = flattened(image)
+    return image if image.size == size else image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
 def as_png(image: Image.Image) -> bytes:

@@ -61,8 +61,7 @@ class LearningTask:
     def __init__(self, table: OptionTable, golds: Ints, folds: Ints) -> None:
         self.table = table
         self.golds = golds
-        self.folds = folds
-        self.row_folds = table.spread(folds)
+        self.folds = [np.flatnonzero(table.spread(folds) == fold) for fold in np.unique(folds)]  # rows of each
 
     @property
     def targets(self) -> NDArray[np.float32]:
@@ -332,12 +331,11 @@ def _sampled(number: int, available: int) -> str:
 def ridge(columns: NDArray[np.floating], sample: LearningTask) -> Scores:
     """Held-out scores of every option by ridge regression, for all sets of golds."""
     targets = sample.targets
-    folds = [np.flatnonzero(sample.row_folds == fold) for fold in np.unique(sample.folds)]
-    grams = [columns[rows].T @ columns[rows] for rows in folds]
-    sides = [columns[rows].T @ targets[rows] for rows in folds]
+    grams = [columns[rows].T @ columns[rows] for rows in sample.folds]
+    sides = [columns[rows].T @ targets[rows] for rows in sample.folds]
     gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
     scores = np.empty(targets.shape, dtype=np.float32)
-    for rows, own_gram, own_side in zip(folds, grams, sides, strict=True):
+    for rows, own_gram, own_side in zip(sample.folds, grams, sides, strict=True):
         left = gram - own_gram
         left[np.diag_indices_from(left)] += _PENALTY
         weights = linalg.solve(left, side - own_side, assume_a="pos", overwrite_a=True, check_finite=False)
@@ -352,19 +350,18 @@ def random_trees(columns: Floats, seed: int, sample: LearningTask) -> Scores:
     leaves = np.asarray(trees.fit(columns, noise).apply(columns), dtype=np.int64)
     targets = sample.targets
     scores = np.zeros(targets.shape, dtype=np.float32)
-    folds = [sample.row_folds == fold for fold in np.unique(sample.folds)]
     for first in range(0, leaves.shape[1], _AT_ONCE):
         own = leaves[:, first : first + _AT_ONCE]
         offsets = np.concatenate([[0], np.cumsum(own.max(axis=0) + 1)])
         pointers = np.arange(0, own.size + 1, own.shape[1])
         entries = (np.ones(own.size, dtype=np.float32), (own + offsets[:-1]).ravel(), pointers)
         membership = sparse.csr_array(entries, shape=(len(own), int(offsets[-1])))  # a column per leaf
-        sums = [membership[fold].T @ targets[fold] for fold in folds]
-        sizes = [membership[fold].sum(axis=0) for fold in folds]
+        sums = [membership[rows].T @ targets[rows] for rows in sample.folds]
+        sizes = [membership[rows].sum(axis=0) for rows in sample.folds]
         total, size = np.sum(sums, axis=0), np.sum(sizes, axis=0)
-        for fold, own_sum, own_size in zip(folds, sums, sizes, strict=True):
+        for rows, own_sum, own_size in zip(sample.folds, sums, sizes, strict=True):
             means = (total - own_sum) / (size - own_size + 1)[:, None]
-            scores[fold] += membership[fold] @ means
+            scores[rows] += membership[rows] @ means
     return np.asarray(scores / leaves.shape[1])
 
 

@@ -127,20 +127,17 @@ class ImageFinder:
         self._unusable: dict[str, str] = {}  # unusable images, with the reason
 
     def take(self, shown: Shown) -> ImageRef:
-        """Get an image as it is to be shown; MissingImage where it is missing or damaged."""
+        """Get an image as it is to be shown; MissingImage where it is missing, damaged or one of several."""
         if shown in self._known:
             return self._known[shown]
         try:
             image = self._as_it_is(shown.image)
             if shown.box is not None or shown.crop is not None:
                 image = self._store.put(_drawn(self._store.read(image), shown))
-        except MissingImage as error:
-            if str(error) != shown.image:  # found, but not the only one
-                self._unusable.setdefault(str(shown.image), str(error))
-            raise
         except ImageError as error:
             name = shown.image if isinstance(shown.image, str) else "one that the annotations hold"
-            self._unusable.setdefault(name, str(error))
+            if str(error) != name:  # it is there
+                self._unusable.setdefault(name, str(error))
             raise MissingImage(name) from None
         if len(self._known) < 100_000:
             self._known[shown] = image

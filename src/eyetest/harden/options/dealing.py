@@ -148,23 +148,18 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
-    given = _described(asked)
-    partitions = [_cross_fitted(given, given, rng) for _ in range(_SPLITS)]
-    scores = [np.mean(own, axis=0) for own in zip(*partitions, strict=True)]
-    certainty = _best_certainty(scores)
-    shares = [softmax(certainty * own) for own in scores]
-    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
-
-
-def _described(asked: Sequence[tuple[str, Sequence[str]]]) -> list[Features]:
-    """Options × features of each item, with how often other items offer the same text."""
     offered = Counter(text for _, texts in asked for text in texts)
-    return [
+    given = [
         Relations(question, texts).features(
             np.arange(len(texts))[None], np.array([offered[text] - 1.0 for text in texts]), absolute=True
         )[0]
         for question, texts in asked
     ]
+    partitions = [_cross_fitted(given, given, rng) for _ in range(_SPLITS)]
+    scores = [np.mean(own, axis=0) for own in zip(*partitions, strict=True)]
+    certainty = _best_certainty(scores)
+    shares = [softmax(certainty * own) for own in scores]
+    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
 
 
 _SETS = 48

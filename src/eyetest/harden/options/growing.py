@@ -128,7 +128,7 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
         batch.refused[name] += refused
 
 
-def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dict[str, float]]]:
+def _proposals(batch: _Batch) -> Iterator[tuple[Case, dict[str, OptionProvenance], dict[str, float]]]:
     """Proposals by item (of models; for numbers, and where these are too few, of rules), and their weights."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer, writer.start(batch.known)) for writer in writers]
@@ -150,17 +150,16 @@ def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dic
                         kept[text], weights[text] = author, weight
                 if weighted:
                     break
-        yield kept, weights
+        yield case, kept, weights
 
 
 def _dealt(batch: _Batch) -> dict[str, dict[str, OptionProvenance]]:
     """By item the texts that it is given."""
-    cases, proposals = batch.known.cases, list(_proposals(batch))
-    candidates = [weights for _, weights in proposals]
-    dealt = deal(list(zip(cases, candidates, strict=True)), batch.chance("deal"))
+    proposals = list(_proposals(batch))
+    dealt = deal([(case, weights) for case, _, weights in proposals], batch.chance("deal"))
     return {
         case.item.id: {text: kept[text] for text in texts}
-        for case, (kept, _), texts in zip(cases, proposals, dealt, strict=True)
+        for (case, kept, _), texts in zip(proposals, dealt, strict=True)
     }
 
 

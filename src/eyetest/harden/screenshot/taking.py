@@ -171,7 +171,6 @@ MAX_ITEM_PIXELS = 150_000_000  # of all decoded images of an item together
 _FEW = 12  # so few items are drawn sooner by one process than others are started
 _MOST_PROCESSES = 8
 _CHUNK = 4
-Progress = Callable[[int, int], None]
 
 
 class ScreenshotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -270,7 +269,7 @@ def take_screenshots(
     *,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Screenshots:
     """Write the benchmark whose items show their whole question in one image; ids, golds and texts stay."""
     if benchmark.path.resolve() == to.resolve():

@@ -46,12 +46,11 @@ class TextPool:
         for (question, gold), count in asked.items():
             self._spelt.setdefault(plain(gold), gold)
             answers[" ".join(plain(question).split()[:2])][plain(gold)] += count
-        rest: dict[str, Counter[str]] = defaultdict(Counter)
         for words in (1, 0):
+            rest: dict[str, Counter[str]] = defaultdict(Counter)
             for beginning in [entry for entry, counts in answers.items() if not self._is_group(counts)]:
                 rest[" ".join(beginning.split()[:words])] += answers.pop(beginning)
             answers |= {entry: answers[entry] + counts for entry, counts in rest.items()}
-            rest = defaultdict(Counter)
         if "" in answers and len(answers[""]) < _LEAST_TOGETHER:
             answers[""] += Counter(dict.fromkeys(self._spelt, 0))
         self._answers = answers

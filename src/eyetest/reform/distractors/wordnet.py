@@ -56,12 +56,7 @@ class WordNet:
     def above(self, synset: int) -> frozenset[int]:
         """A synset and all its hypernyms."""
         if synset not in self._above:
-            seen, waiting = {synset}, [synset]
-            while waiting:
-                new = [parent for parent in self.parents(waiting.pop()) if parent not in seen]
-                seen.update(new)
-                waiting += new
-            self._above[synset] = frozenset(seen)
+            self._above[synset] = frozenset((synset,)).union(*map(self.above, self.parents(synset)))
         return self._above[synset]
 
     def depth(self, synset: int) -> int:

@@ -293,16 +293,12 @@ Box = tuple[float, float, float, float]
 
 def _overlap(placement: Placement, first: tuple[int, int], second: tuple[int, int]) -> tuple[Box, Box] | None:
     """The part of each image that is in the other; none where neither is a slight crop of the other."""
-    moved = (placement.stretch_x - 1, placement.shift_x, placement.stretch_y - 1, placement.shift_y)
-    if max(map(abs, moved)) > _MOST_CROPPED:
+    stretch, shift = np.array(placement).reshape(2, 2).T
+    if max(np.abs(stretch - 1).max(), np.abs(shift).max()) > _MOST_CROPPED:
         return None
-    ones, others = [], []
-    for stretch, shift, size, other_size in zip(placement[::2], placement[1::2], first, second, strict=True):
-        low, high = max(-1.0, (-1 - shift) / stretch), min(1.0, (1 - shift) / stretch)
-        others.append([(end + 1) / 2 * other_size for end in (low, high)])
-        ones.append([min(max(0.0, (end * stretch + shift + 1) / 2), 1.0) * size for end in (low, high)])
-    (left, right), (top, low) = ones
-    (other_left, other_right), (other_top, other_low) = others
+    ends = np.stack([np.maximum(-1, (-1 - shift) / stretch), np.minimum(1, (1 - shift) / stretch)])
+    (left, top), (right, low) = (np.clip((ends * stretch + shift + 1) / 2, 0, 1) * first).tolist()
+    (other_left, other_top), (other_right, other_low) = ((ends + 1) / 2 * second).tolist()
     return (left, top, right, low), (other_left, other_top, other_right, other_low)
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -239,16 +240,13 @@ class Typesetter:
             ) from None
         self._errors = (typst.TypstError, RuntimeError)
         self._root = Path(tempfile.mkdtemp(prefix="eyetest-page-"))
+        weakref.finalize(self, shutil.rmtree, self._root, ignore_errors=True)
         template = self._root / "page.typ"
         template.write_bytes(files(__package__).joinpath("page.typ").read_bytes())
         fonts = typst.Fonts(include_system_fonts=False, font_paths=[str(folder) for folder in folders()])
         self._compiler = typst.Compiler(
             str(template), root=str(self._root), font_paths=fonts, ignore_system_fonts=True, sys_inputs={"page": "{}"}
         )
-
-    def close(self) -> None:
-        """Remove the template's folder."""
-        shutil.rmtree(self._root, ignore_errors=True)
 
     def set_page(self, data: dict[str, Any], resolution: float) -> tuple[Image.Image, tuple[Box, ...]]:
         """Set the page without its images, and give where its parts lie."""

@@ -2,7 +2,6 @@
 may be read back by OCR, part by part; misread parts are read again, cut out and enlarged.
 """
 
-import atexit
 import hashlib
 import io
 import multiprocessing
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -215,7 +215,6 @@ class Studio:
         self._settings = settings
         self._store = ImageStore(images)
         self._typesetter = Typesetter()
-        atexit.register(self._typesetter.close)
         name = "" if settings.read_back == "best" else settings.read_back
         self._engine = choose_engine(name) if settings.read_back else None
 
@@ -315,14 +314,14 @@ def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | No
     items = list(benchmark)
     rows = design([item.id for item in items], settings.look, settings.seed)
     processes = min(workers or min(os.cpu_count() or 1, _MOST_PROCESSES), -(-len(rows) // _CHUNK))
-    surroundings = benchmark.images.root, settings
+    draw = partial(_draw, benchmark.images.root, settings)
     if processes == 1 or (workers is None and len(rows) <= _FEW):
-        yield from zip(items, map(Studio(*surroundings).draw, items, rows), strict=True)
+        yield from zip(items, map(draw, items, rows), strict=True)
         return
     context = multiprocessing.get_context("spawn")
     try:
-        with ProcessPoolExecutor(processes, context, _open_studio, surroundings) as pool:
-            yield from zip(items, pool.map(_draw, items, rows, chunksize=_CHUNK), strict=True)
+        with ProcessPoolExecutor(processes, context) as pool:
+            yield from zip(items, pool.map(draw, items, rows, chunksize=_CHUNK), strict=True)
     except BrokenProcessPool:
         raise EyetestError("a process that renders pages was killed, perhaps for lack of memory") from None
 
@@ -344,13 +343,8 @@ def screenshot_notes(done: Screenshots) -> list[str]:
     return lines
 
 
-_studio: Studio
+_studio = lru_cache(maxsize=1)(Studio)  # of this process
 
 
-def _open_studio(images: Path, settings: ScreenshotSettings) -> None:
-    global _studio  # noqa: PLW0603 (each process has one)
-    _studio = Studio(images, settings)
-
-
-def _draw(item: Item, factors: Mapping[str, str]) -> Drawn:
-    return _studio.draw(item, factors)
+def _draw(images: Path, settings: ScreenshotSettings, item: Item, factors: Mapping[str, str]) -> Drawn:
+    return _studio(images, settings).draw(item, factors)

@@ -201,22 +201,6 @@ class AnswerDistractors:
         return self._texts.draw(asked.asks, asked.gold, asked.is_right, chance)
 
 
-def false_negatives(
-    asked: Iterable[OpenQuestion], distractors: AnswerDistractors, chance: random.Random
-) -> tuple[int, int]:
-    """Count pool distractors, and those equal to one annotator's answer that was held out when they were drawn."""
-    hits = total = 0
-    for entry in asked:
-        answers = entry.right
-        held_back = chance.randrange(len(answers))
-        others = [answer for position, answer in enumerate(answers) if position != held_back]
-        known = OpenQuestion(entry.question, majority(others)[0], tuple(others), entry.type)
-        drawn = distractors.from_pool(known, chance)
-        total += len(drawn)
-        hits += sum(plain(text) == plain(answers[held_back]) for text in drawn)
-    return hits, total
-
-
 def majority(answers: Sequence[str]) -> tuple[str, float]:
     """The most frequent answer, the first of several, and its share."""
     wording = [answer.strip() for answer in answers if answer.strip()]

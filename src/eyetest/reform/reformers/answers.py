@@ -15,7 +15,7 @@ from eyetest.records.item import DIALOGUE, TURN
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings
 from eyetest.reform.distractors import differs, plain
 from eyetest.reform.distractors.answer_kinds import TWO_SIDED
-from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
+from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, majority
 from eyetest.reform.reformers import (
     ItemDraft,
     Kit,
@@ -181,12 +181,19 @@ def _collect(
 
 
 def _note_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
-    """Note how often a distractor from the pool would have been right, by the answers of several people."""
+    """Note how often a distractor from the pool is the answer of a person that was held out when it was drawn."""
     from scipy.stats import binomtest  # noqa: PLC0415 (slow to load, and few datasets need it)
 
     questions = (_open_question(record) for record in annotations if len(record.answers) > 2)
     several = (asked for asked in questions if asked is not None)
-    hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))
+    hits, total, chance = 0, 0, kit.chance("risk")
+    for asked in islice(several, _MOST_MEASURED):
+        answers = list(asked.right)
+        held_out = answers.pop(chance.randrange(len(answers)))
+        known = OpenQuestion(asked.question, majority(answers)[0], tuple(answers), asked.type)
+        drawn = distractors.from_pool(known, chance)
+        total += len(drawn)
+        hits += sum(plain(text) == plain(held_out) for text in drawn)
     if total:
         bounds = binomtest(hits, total).proportion_ci(0.95, "exact")
         kit.note(

@@ -274,39 +274,37 @@ def take_screenshots(
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; screenshots need a folder of their own")
     old, total, seed = benchmark.manifest, len(benchmark), settings.seed
-    verdicts: list[Verdict] = []
-    layout: list[tuple[Any, ...]] = []
-    legibility: list[PartLegibility] = []
-    plainer: Counter[str] = Counter()
-    unread = 0
+    made: list[tuple[str, Drawn]] = []  # by item, without the files
     manifest = old.derived(SCREENSHOT_STEP, settings.look, seed=seed)
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for done, (item, drawn) in enumerate(_drawn(benchmark, settings, workers), 1):
-            layout += [(item.id, *box) for box in drawn.boxes]
-            legibility += drawn.legibility
-            unread += drawn.unread_formulas
-            plainer.update(filter(None, [drawn.plainer]))
-            if drawn.reason:
-                stage = SCREENSHOT_STEP
-                verdicts.append(Verdict(item=item.id, stage=stage, verdict="review", reason=drawn.reason, seed=seed))
+        for item, drawn in _drawn(benchmark, settings, workers):
             if drawn.file:
                 image = writer.images.put(drawn.file)
                 note = ", ".join(f"{name.removeprefix('look_')} {level}" for name, level in drawn.factors.items())
-                made = Lineage(step=SCREENSHOT_STEP, source=old.name, item=item.id, note=note, seed=seed)
-                tags, lineage = item.tags | drawn.factors, (*item.lineage, made)
+                step = Lineage(step=SCREENSHOT_STEP, source=old.name, item=item.id, note=note, seed=seed)
+                tags, lineage = item.tags | drawn.factors, (*item.lineage, step)
                 writer.add(msgspec.structs.replace(item, images=(image,), tags=tags, lineage=lineage))
-            progress(done, total)
+            made.append((item.id, msgspec.structs.replace(drawn, file=b"")))
+            progress(len(made), total)
         schema = {
             "item": pl.String,
             "part": pl.String,
             "number": pl.Int64,
             **dict.fromkeys(Box._fields[2:], pl.Float64),
         }
+        layout = [(item, *box) for item, drawn in made for box in drawn.boxes]
         table = pl.DataFrame(layout, schema, orient="row").with_columns(pl.col(pl.Float64).round(2))
         table.write_parquet(writer.folder / LAYOUT, compression="zstd")
-        if legibility:
+        if legibility := tuple(row for _, drawn in made for row in drawn.legibility):
             write_records(legibility, PartLegibility, writer.folder / LEGIBILITY, overwrite=False)
-    return Screenshots(Benchmark(to), tuple(verdicts), tuple(legibility), dict(plainer), unread)
+    verdicts = tuple(
+        Verdict(item=item, stage=SCREENSHOT_STEP, verdict="review", reason=drawn.reason, seed=seed)
+        for item, drawn in made
+        if drawn.reason
+    )
+    plainer = Counter(drawn.plainer for _, drawn in made if drawn.plainer)
+    unread = sum(drawn.unread_formulas for _, drawn in made)
+    return Screenshots(Benchmark(to), verdicts, legibility, dict(plainer), unread)
 
 
 def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | None) -> Iterator[tuple[Item, Drawn]]:

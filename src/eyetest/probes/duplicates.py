@@ -108,14 +108,17 @@ def _gold(item: Item) -> str:
 @probe("duplicate-images", "Do items show the same image, or a copy of it?")
 def duplicate_images(subject: Subject) -> Iterator[Finding]:
     """Identical and near-identical images, within the benchmark and across its splits."""
-    own = _shown_by(subject)
+    own: dict[str, list[str]] = {}
+    for item in subject.items:
+        for sha256 in dict.fromkeys(image.sha256 for image in item.images):
+            own.setdefault(sha256, []).append(item.id)
     if not own:
         yield no_images(duplicate_images.name, "copies of images were not looked for")
         return
     copies = find_copies(subject)
     grouped = {image for group in copies.groups for image in group}
     families = [*copies.groups, *([image] for image in own if image not in grouped)]
-    shown = {item: number for number, item in enumerate(item.id for item in subject.items)}
+    shown = {item.id: number for number, item in enumerate(subject.items)}
 
     def items_of(images: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these images, in order."""
@@ -126,14 +129,6 @@ def duplicate_images(subject: Subject) -> Iterator[Finding]:
     yield _near_identical(near, copies, len(own))
     yield from repeats_on_copies(subject.items, copies.groups)
     yield from _images_across_splits(subject, map(items_of, families), copies)
-
-
-def _shown_by(subject: Subject) -> dict[str, list[str]]:
-    shown: dict[str, list[str]] = {}
-    for item in subject.items:
-        for sha256 in dict.fromkeys(image.sha256 for image in item.images):
-            shown.setdefault(sha256, []).append(item.id)
-    return shown
 
 
 class Copies(NamedTuple):

@@ -65,7 +65,6 @@ class Options:
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
         self.gold = order.index(item.gold[0])
-        self.tokens = [Counter(_TOKEN.findall(text.lower())) for text in self.texts]
         self.values = np.array([number_of(text) for text in self.texts], np.float64)  # NaN for other texts
 
     def __len__(self) -> int:
@@ -128,7 +127,7 @@ class OptionTable:
         self.gold: Ints = self.starts + np.array([one.gold for one in self.options])
         self.numeric = np.array([one.numeric for one in self.options])
         self.texts = [text for one in self.options for text in one.texts]
-        self.tokens = [tokens for one in self.options for tokens in one.tokens]
+        self.tokens = [frozenset(_TOKEN.findall(text.lower())) for text in self.texts]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -179,7 +178,7 @@ def surface_columns(table: OptionTable) -> Floats:
 def _overlaps(table: OptionTable, lowered: Sequence[str]) -> Iterator[Floats]:
     """Overlap of each option with the others: distractors are often derived from the gold."""
     pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
-    for sets in ([frozenset(tokens) for tokens in table.tokens], pieces):
+    for sets in (table.tokens, pieces):
         mean, nearest = np.zeros(len(sets)), np.zeros(len(sets))
         for start, n in zip(table.starts, table.counts, strict=True):
             alike = in_common(sets[start : start + n])

@@ -139,10 +139,8 @@ def _shares(lines: Iterable[ReadLine], boxes: Sequence[Box], composed: Composed)
 
 
 def _around(boxes: Sequence[Box], x: float, y: float) -> Box | None:
-    def holds(box: Box) -> bool:
-        return min(x - box.left, box.right - x, y - box.top, box.bottom - y) >= -_AROUND
-
-    return min(filter(holds, boxes), key=lambda b: (b.right - b.left) * (b.bottom - b.top), default=None)
+    around = [b for b in boxes if min(x - b.left, b.right - x, y - b.top, b.bottom - y) >= -_AROUND]
+    return min(around, key=lambda b: (b.right - b.left) * (b.bottom - b.top), default=None)
 
 
 def _in_order(pieces: list[tuple[float, float, float, str]]) -> list[str]:

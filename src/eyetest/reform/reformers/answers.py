@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from eyetest.errors import percent
-from eyetest.records import MAX_CHOICES, Choice, Turn
+from eyetest.records import MAX_CHOICES, Turn
 from eyetest.records.item import DIALOGUE, TURN
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings
 from eyetest.reform.distractors import differs, plain
@@ -68,21 +68,14 @@ def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> Made:
         return "no gold" if record.gold is None else "fewer than two options"
     if not record.images:
         return "no image belongs to it"
-    choices = _as_many(record, record.gold, settings.options, kit)
+    choices = listed_choices(record.options, record.gold)
+    if len(choices) > settings.options:
+        chance = kit.chance(record.id, "options")
+        wrong = [(choice.text, "the dataset's options") for choice in choices if not choice.correct]
+        choices = shuffled(record.options[record.gold], chance.sample(wrong, settings.options - 1), chance)
     if settings.shuffle:
         choices = tuple(kit.chance(record.id, "order").sample(choices, len(choices)))
     return draft(record, question=settings.question, hint=record.hint, choices=choices)
-
-
-def _as_many(record: Annotation, gold: int, most: int, kit: Kit) -> tuple[Choice, ...]:
-    """All options of a record in its order, or as many as are wanted."""
-    if len(record.options) <= most:
-        return listed_choices(record.options, gold)
-    chance = kit.chance(record.id, "options")
-    right = record.options[gold]
-    wrong = [option for position, option in enumerate(record.options) if position != gold]
-    others = [(option, "the dataset's options") for option in chance.sample(wrong, most - 1)]
-    return shuffled(right, others, chance)
 
 
 class OpenAnswerSettings(FileSettings, frozen=True):

@@ -128,6 +128,9 @@ class OptionTable:
         self.numeric = np.array([one.numeric for one in self.options])
         self.texts = [text for one in self.options for text in one.texts]
         self.tokens = [frozenset(_TOKEN.findall(text.lower())) for text in self.texts]
+        self.words = [dict.fromkeys(_WORD.findall(text.lower())) for text in self.texts]
+        questions = (PLACEHOLDER.sub(" ", item.question).lower() for item in items)
+        self.asked = [dict.fromkeys(_WORD.findall(question)) for question in questions]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -248,25 +251,20 @@ def context_matrix(table: OptionTable) -> Floats:
 
 def question_columns(table: OptionTable) -> Floats:
     """How much of an option is in the question, and what of it no other option has."""
-    asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
     common_share, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
-    words = [frozenset(_WORD.findall(text.lower())) for text in table.texts]
     for item, (start, n) in enumerate(zip(table.starts, table.counts, strict=True)):
-        uses = Counter(word for row in words[start : start + n] for word in row)
+        uses = Counter(word for row in table.words[start : start + n] for word in row)
         for row in range(start, start + n):
-            common = words[row] & asked[item]
-            common_share[row] = len(common) / max(len(words[row]), 1)
+            common = table.words[row].keys() & table.asked[item].keys()
+            common_share[row] = len(common) / max(len(table.words[row]), 1)
             own[row] = sum(uses[word] == 1 for word in common)
     return np.column_stack([*table.relative(np.round(common_share, 9)), *table.relative(own)])
 
 
 def hashed_words(table: OptionTable) -> NDArray[np.float32]:
     """Words of each text, and their pairs with words of its question, hashed into columns."""
-    asked = [
-        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
-        for item in table.items
-    ]
-    words = [list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED] for text in table.texts]
+    asked = [list(words)[-_MOST_CROSSED:] for words in table.asked]
+    words = [list(words)[:_MOST_CROSSED] for words in table.words]
     pairs = [
         [f"{word} {other}" for word in own for other in asked[item]]
         for own, item in zip(words, table.owner.tolist(), strict=True)

@@ -75,11 +75,9 @@ class Guard:
         number, gold = read_written(text), self._number
         if number is None or gold is None:
             return text
-        if number.after.strip() and key(number.after) != key(gold.after):
-            return text
-        if number.value != number.value.quantize(Decimal(1).scaleb(-gold.decimals)):
-            return text
-        return gold.written(number.value)
+        is_other_unit = number.after.strip() and key(number.after) != key(gold.after)
+        is_finer = Decimal(f"{number.value:.{gold.decimals}f}") != number.value
+        return text if is_other_unit or is_finer else gold.written(number.value)
 
     def refusal(self, text: str) -> str:
         """The reason why a proposal cannot be an option; empty where there is none."""

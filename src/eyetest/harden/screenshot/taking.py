@@ -284,12 +284,7 @@ def take_screenshots(
                 writer.add(msgspec.structs.replace(item, images=(image,), tags=tags, lineage=lineage))
             made.append((item.id, msgspec.structs.replace(drawn, file=b"")))
             progress(len(made), total)
-        schema = {
-            "item": pl.String,
-            "part": pl.String,
-            "number": pl.Int64,
-            **dict.fromkeys(Box._fields[2:], pl.Float64),
-        }
+        schema = {"item": str, **Box.__annotations__}
         layout = [(item, *box) for item, drawn in made for box in drawn.boxes]
         table = pl.DataFrame(layout, schema, orient="row").with_columns(pl.col(pl.Float64).round(2))
         table.write_parquet(writer.folder / LAYOUT, compression="zstd")

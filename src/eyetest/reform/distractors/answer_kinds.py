@@ -60,9 +60,8 @@ class WrittenNumber(msgspec.Struct, frozen=True):
     @property
     def is_year(self) -> bool:
         """Whether it may be a year: four digits and nothing else."""
-        return not (self.before or self.after or self.decimals or self.is_grouped) and bool(
-            _YEAR.fullmatch(str(self.value))
-        )
+        is_bare = not (self.before or self.after or self.decimals or self.is_grouped)
+        return is_bare and _YEAR.fullmatch(str(self.value)) is not None
 
     def written(self, value: Decimal) -> str:
         """Another number in this format."""

@@ -27,11 +27,8 @@ class WordNet:
             if not line.startswith(" "):
                 lemma, _, count, *rest = line.split()
                 self._offsets[lemma] = tuple(map(int, rest[-int(count) :]))
-        self._singular = {
-            plural: singular
-            for plural, *rest in (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
-            for singular in rest[:1]
-        }
+        exceptions = (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
+        self._singular = {words[0]: words[1] for words in exceptions if len(words) > 1}
         self._above: dict[int, frozenset[int]] = {}
         self._depth: dict[int, int] = {}
 

@@ -15,8 +15,9 @@ from eyetest.records import Item, Lineage, image_numbers
 from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
 from eyetest.reform.distractors.answers import alike_colours
 from eyetest.reform.distractors.written import Case
-from eyetest.text import Level, agrees, holds_phrase, parse, same
+from eyetest.text import Level, holds_phrase, parse, same
 from eyetest.text import normalized as key
+from eyetest.text.numbers import agrees
 
 _LONGEST = 300
 # Limits of a proposal's length: times the longest and the shortest option, and letters beyond

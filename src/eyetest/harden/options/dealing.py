@@ -15,14 +15,12 @@ from scipy.special import log_softmax, softmax
 from sklearn.ensemble import ExtraTreesRegressor
 
 from eyetest.measures.stats.intervals import one_thread
-from eyetest.probes.features import decimals, in_common, number_of
+from eyetest.probes.features import Floats, Ints, decimals, in_common, number_of
 from eyetest.reform.distractors.number_sets import draw_sets
 from eyetest.reform.distractors.written import Case
 from eyetest.text import find_quantities, plain_text
 from eyetest.text import normalized as key
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Features = NDArray[np.float32]
 LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
 _FOLDS = 4

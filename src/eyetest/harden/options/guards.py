@@ -82,12 +82,8 @@ class Guard:
 
     def refusal(self, text: str) -> str:
         """The reason why a proposal cannot be an option; empty where there is none."""
-        return next((why for why, holds in self._checks if holds(text)), "")
-
-    @property
-    def _checks(self) -> tuple[tuple[str, Callable[[str], bool]], ...]:
         gold = self._case.gold
-        return (
+        checks: tuple[tuple[str, Callable[[str], bool]], ...] = (
             ("no text", lambda text: not text.strip() or text.strip().casefold() in NOT_A_VALUE),
             ("too long", lambda text: len(text) > max(_LONGEST, *(2 * len(option) for option in self._options))),
             ("shows an image", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
@@ -99,6 +95,7 @@ class Guard:
             ("contains the gold or is part of it", lambda text: not self._nested and _contains(text, gold)),
             ("differs in form from the other options", self._is_unlike),
         )
+        return next((why for why, holds in checks if holds(text)), "")
 
     @staticmethod
     def _is_option(text: str, options: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import product
 
 import msgspec
 
@@ -99,11 +100,10 @@ def _say_both(name: str, other: str) -> bool:
     first, second = set(name.split()), set(other.split())
     if first <= second or second <= first:
         return True
-    wordnet = find_wordnet()
-    ours, theirs = (wordnet.senses(text) if wordnet else () for text in (name, other))
-    return wordnet is not None and any(
-        one in wordnet.above(below) or below in wordnet.above(one) for one in ours for below in theirs
-    )
+    if (wordnet := find_wordnet()) is None:
+        return False
+    pairs = product(wordnet.senses(name), wordnet.senses(other))
+    return any(one in wordnet.above(below) or below in wordnet.above(one) for one, below in pairs)
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, dict=True):

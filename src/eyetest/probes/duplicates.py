@@ -28,8 +28,10 @@ def _duplicate_items(subject: Subject) -> Iterator[Finding]:
         yield no_images(_duplicate_items.name, "repeated questions were not looked for, since images may differ")
     elif left := len(subject.items) - len(items):
         title = f"{counted(left, 'item')} not compared with others, for lack of images"
-        yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
-                       detail="Two questions of the same words may show different images.")  # fmt: skip
+        yield Finding(
+            probe=_duplicate_items.name, kind="not-compared", severity="note", title=title, numbers={"items": left},
+            detail="Two questions of the same words may show different images.",
+        )  # fmt: skip
     same, equal = _grouped(items, question_key), _grouped(items, item_key)
     other_golds = [group for group in same if len({item_key(item) for item in group}) > 1]
     yield from _on_groups("contradicting-golds", other_golds, lambda item, group: f"gold: {_gold(item)}",
@@ -57,11 +59,7 @@ def _comparable_text(text: str) -> str:
 def item_key(item: Item, question: Key = ()) -> Key:
     """Key that is equal for equal items; ``question``: the key of its question, where that is known."""
     gold = tuple(sorted(_comparable_text(choice.text) for choice in item.choices if choice.correct))
-    return (
-        *(question or question_key(item)),
-        gold,
-        tuple(sorted(folded(reference) for reference in item.references)),
-    )
+    return (*(question or question_key(item)), gold, tuple(sorted(map(folded, item.references))))
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
@@ -91,7 +89,12 @@ def _on_groups(
     """A finding on groups of items, if there are any; ``describe`` gives the evidence of an item, "" for none."""
     if groups:
         evidence = {item.id: text for group in groups for item in group if (text := describe(item, group))}
-        yield _finding(kind, evidence, groups, title=title, **{"severity": "bad", "verdict": "review"} | rest)
+        fields = {
+            "probe": _duplicate_items.name, "severity": "bad", "items": tuple(evidence),
+            "groups": tuple(tuple(item.id for item in group) for group in groups), "evidence": evidence,
+            "numbers": {"groups": len(groups), "items": len(evidence)},
+        }  # fmt: skip
+        yield Finding(kind=kind, title=title, **fields | rest)
 
 
 def _others(item: Item, group: list[Item]) -> str:
@@ -102,30 +105,20 @@ def _gold(item: Item) -> str:
     return "; ".join(choice.text for choice in item.choices if choice.correct) or "; ".join(item.references)
 
 
-def _finding(
-    kind: str, evidence: Mapping[str, str] = MappingProxyType({}), groups: Sequence[Sequence[Item]] = (), **rest: Any
-) -> Finding:
-    fields = {
-        "probe": _duplicate_items.name,
-        "items": tuple(evidence),
-        "groups": tuple(tuple(item.id for item in group) for group in groups),
-        "evidence": dict(evidence),
-        "numbers": {"groups": len(groups), "items": len(evidence)},
-    }
-    return Finding(kind=kind, **fields | rest)
-
-
 @probe("duplicate-images", "Do items show the same image, or a copy of it?")
 def duplicate_images(subject: Subject) -> Iterator[Finding]:
     """Identical and near-identical images, within the benchmark and across its splits."""
-    own = _shown_by(subject)
+    own: dict[str, list[str]] = {}
+    for item in subject.items:
+        for sha256 in dict.fromkeys(image.sha256 for image in item.images):
+            own.setdefault(sha256, []).append(item.id)
     if not own:
         yield no_images(duplicate_images.name, "copies of images were not looked for")
         return
     copies = find_copies(subject)
     grouped = {image for group in copies.groups for image in group}
     families = [*copies.groups, *([image] for image in own if image not in grouped)]
-    shown = {item: number for number, item in enumerate(item.id for item in subject.items)}
+    shown = {item.id: number for number, item in enumerate(subject.items)}
 
     def items_of(images: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these images, in order."""
@@ -136,14 +129,6 @@ def duplicate_images(subject: Subject) -> Iterator[Finding]:
     yield _near_identical(near, copies, len(own))
     yield from repeats_on_copies(subject.items, copies.groups)
     yield from _images_across_splits(subject, map(items_of, families), copies)
-
-
-def _shown_by(subject: Subject) -> dict[str, list[str]]:
-    shown: dict[str, list[str]] = {}
-    for item in subject.items:
-        for sha256 in dict.fromkeys(image.sha256 for image in item.images):
-            shown.setdefault(sha256, []).append(item.id)
-    return shown
 
 
 class Copies(NamedTuple):

@@ -65,8 +65,7 @@ class Options:
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
         self.gold = order.index(item.gold[0])
-        self.tokens = [Counter(_TOKEN.findall(text.lower())) for text in self.texts]
-        self.values = [number_of(text) for text in self.texts]
+        self.values = np.array([number_of(text) for text in self.texts], np.float64)  # NaN for other texts
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -74,7 +73,7 @@ class Options:
     @property
     def numeric(self) -> bool:
         """Whether most options are numbers."""
-        return 2 * sum(value is not None for value in self.values) > len(self)
+        return bool(2 * np.isfinite(self.values).sum() > len(self))
 
 
 def number_of(text: str) -> float | None:
@@ -128,88 +127,72 @@ class OptionTable:
         self.gold: Ints = self.starts + np.array([one.gold for one in self.options])
         self.numeric = np.array([one.numeric for one in self.options])
         self.texts = [text for one in self.options for text in one.texts]
-        self.tokens = [tokens for one in self.options for tokens in one.tokens]
+        self.tokens = [frozenset(_TOKEN.findall(text.lower())) for text in self.texts]
+        self.words = [dict.fromkeys(_WORD.findall(text.lower())) for text in self.texts]
+        questions = (PLACEHOLDER.sub(" ", item.question).lower() for item in items)
+        self.asked = [dict.fromkeys(_WORD.findall(question)) for question in questions]
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def blocks(self) -> Iterator[Ints]:
-        """Rows of all items with equally many options, one item per line, for vectorised work."""
+    def changed(self, values: Floats, change: Callable[[Floats], Floats]) -> Floats:
+        """A column made of another; ``change`` gets the options of several items, a line per item."""
+        column = np.zeros(len(values))
         for n in np.unique(self.counts):
-            yield self.starts[self.counts == n][:, None] + np.arange(n)
+            rows = self.starts[self.counts == n][:, None] + np.arange(n)
+            column[rows] = change(values[rows])
+        return column
+
+    def relative(self, values: Floats) -> list[Floats]:
+        """A measure relative to the other options: deviation, rank, distance from the middle, alone at an end."""
+        changes: tuple[Callable[[Floats], Floats], ...] = (
+            _centred,
+            _ranks,
+            lambda v: _centred(np.abs(_ranks(v))),
+            lambda v: _alone(v, v.max(-1, keepdims=True)),
+            lambda v: _alone(v, v.min(-1, keepdims=True)),
+            _shared,
+        )
+        return [self.changed(values, change) for change in changes]
 
     def spread(self, by_item: Number) -> Number:
         """A value of each item, on each of its rows."""
         return by_item[self.owner]
 
     def centred(self, rows: Columned) -> Columned:
-        """OptionColumns less their mean over the item's options, in their precision."""
+        """Columns less their mean over the item's options, in their precision."""
         counts = self.counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
         means = np.add.reduceat(rows, self.starts, axis=0) / counts
         return np.subtract(rows, means[self.owner])
 
 
-class OptionColumns:
-    """Named columns over the rows of a table, filled block by block."""
-
-    def __init__(self, table: OptionTable) -> None:
-        self.table = table
-        self.blocks = list(table.blocks())
-        self.columns: dict[str, Floats] = {}
-
-    def fill(self, name: str, values: Floats, change: Callable[[Floats], Floats]) -> None:
-        """A column made of another; ``change`` gets one line of options per item."""
-        column = np.zeros(len(values))
-        for rows in self.blocks:
-            column[rows] = change(values[rows])
-        self.columns[name] = column
-
-    def relative(self, name: str, values: Floats) -> None:
-        """A measure relative to the other options: deviation, rank, distance from the middle, alone at an end."""
-        self.fill(name, values, _centred)
-        self.fill(f"{name}: rank", values, _ranks)
-        self.fill(f"{name}: off middle", values, lambda v: _centred(np.abs(_ranks(v))))
-        self.fill(f"{name}: most", values, lambda v: _alone(v, v.max(-1, keepdims=True)))
-        self.fill(f"{name}: least", values, lambda v: _alone(v, v.min(-1, keepdims=True)))
-        self.fill(f"{name}: shared", values, _shared)
-
-    def matrix(self) -> Floats:
-        """All columns side by side."""
-        return np.column_stack(list(self.columns.values()))
-
-
-def surface_columns(table: OptionTable) -> OptionColumns:
+def surface_columns(table: OptionTable) -> Floats:
     """Appearance of options relative to the other options of their item."""
-    columns = OptionColumns(table)
-    for name, measure in MEASURES.items():
-        columns.relative(name, np.array([measure(text) for text in table.texts]))
+    columns: list[Floats] = []
+    for measure in MEASURES.values():
+        columns += table.relative(np.array([measure(text) for text in table.texts]))
     lowered = [text.lower() for text in table.texts]
-    for name, pattern in _CUES.items():
-        columns.fill(name, np.array([bool(pattern.search(text)) for text in lowered], dtype=float), _centred)
-    words = [not _NUMBER_WORDS.isdisjoint(tokens) for tokens in table.tokens]
-    columns.fill("number word", np.array(words, dtype=float), _centred)
-    _add_overlaps(columns, lowered)
-    _add_numbers(columns)
-    return columns
+    cues = [[bool(pattern.search(text)) for text in lowered] for pattern in _CUES.values()]
+    cues.append([not _NUMBER_WORDS.isdisjoint(tokens) for tokens in table.tokens])
+    columns += [table.changed(np.array(shown, dtype=float), _centred) for shown in cues]
+    return np.column_stack([*columns, *_overlaps(table, lowered), *_numbers(table)])
 
 
-def _add_overlaps(columns: OptionColumns, lowered: Sequence[str]) -> None:
+def _overlaps(table: OptionTable, lowered: Sequence[str]) -> Iterator[Floats]:
     """Overlap of each option with the others: distractors are often derived from the gold."""
-    table = columns.table
     pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
-    for kind, sets in {"tokens": [frozenset(tokens) for tokens in table.tokens], "pieces": pieces}.items():
+    for sets in (table.tokens, pieces):
         mean, nearest = np.zeros(len(sets)), np.zeros(len(sets))
         for start, n in zip(table.starts, table.counts, strict=True):
             alike = in_common(sets[start : start + n])
             mean[start : start + n] = alike.sum(1) / (n - 1)
             nearest[start : start + n] = alike.max(1)
-        columns.relative(f"{kind} in common", np.round(mean, 9))
-        columns.relative(f"{kind} in the nearest", np.round(nearest, 9))
+        yield from table.relative(np.round(mean, 9))
+        yield from table.relative(np.round(nearest, 9))
     words = [_WORD.findall(text) or [""] for text in lowered]
     shapes = [_LETTERS.sub("a", _DIGITS.sub("0", text)) for text in lowered]
-    kinds = {"shape": shapes, "first word": [w[0] for w in words], "last word": [w[-1] for w in words]}
-    for name, values in kinds.items():
-        columns.fill(f"{name}: shared", np.unique(values, return_inverse=True)[1].astype(float), _shared)
+    for texts in (shapes, [own[0] for own in words], [own[-1] for own in words]):
+        yield table.changed(np.unique(texts, return_inverse=True)[1].astype(float), _shared)
 
 
 def in_common(bags: Sequence[Set[str]]) -> Floats:
@@ -222,21 +205,19 @@ def in_common(bags: Sequence[Set[str]]) -> Floats:
     return alike
 
 
-def _add_numbers(columns: OptionColumns) -> None:
+def _numbers(table: OptionTable) -> Iterator[Floats]:
     """Position of a number among the item's numbers: in the middle, at an end, twice or ten times another."""
-    table = columns.table
-    values = np.array([math.nan if v is None else v for one in table.options for v in one.values])
-    columns.fill("number", np.isfinite(values).astype(float), _centred)
-    added = {f"number: {name}": np.zeros(len(values)) for name in _number_columns(np.arange(3.0))}
+    values = np.concatenate([one.values for one in table.options])
+    yield table.changed(np.isfinite(values).astype(float), _centred)
+    placed = np.zeros((len(_number_columns(np.arange(3.0))), len(values)))
     for start, n in zip(table.starts, table.counts, strict=True):
         where = start + np.flatnonzero(np.isfinite(values[start : start + n]))
         if len(where) >= _LEAST_NUMBERS:
-            for name, column in _number_columns(values[where]).items():
-                added[f"number: {name}"][where] = column
-    columns.columns.update(added)
+            placed[:, where] = _number_columns(values[where])
+    yield from placed
 
 
-def _number_columns(values: Floats) -> dict[str, Floats]:
+def _number_columns(values: Floats) -> list[Floats]:
     rank = _ranks(values)
     off = np.abs(values - np.median(values))
     spread = float(np.median(off)) or float(off.max()) or 1.0
@@ -245,53 +226,45 @@ def _number_columns(values: Floats) -> dict[str, Floats]:
     size = np.log10(np.maximum(np.abs(values), 1e-12))
     powers = np.abs(size[:, None] - size)
     whole = values == np.round(values)
-    return {
-        "rank": rank,
-        "off middle": _centred(np.abs(rank)),
-        "most": _alone(values, values.max()),
-        "least": _alone(values, values.min()),
-        "from centre": _centred(np.minimum(off / spread, 5.0)),
-        "size": _centred(size),
-        "nearest": _centred(np.minimum(apart.min(1) / spread, 5.0)),
-        "doubles": _centred((np.abs(powers - math.log10(2)) < 1e-6).sum(1).astype(float)),
-        "tenfold": _centred((np.abs(powers - 1) < 1e-6).sum(1).astype(float)),
-        "opposite": _centred((values[:, None] == -values).sum(1).astype(float)),
-        "whole": _centred(whole.astype(float)),
-        "odd": _centred((whole & (np.abs(np.fmod(values, 2)) == 1)).astype(float)),
-    }
+    return [
+        rank,
+        _centred(np.abs(rank)),
+        _alone(values, values.max()),
+        _alone(values, values.min()),
+        _centred(np.minimum(off / spread, 5.0)),
+        _centred(size),
+        _centred(np.minimum(apart.min(1) / spread, 5.0)),
+        _centred((np.abs(powers - math.log10(2)) < 1e-6).sum(1).astype(float)),  # twice another, or half of it
+        _centred((np.abs(powers - 1) < 1e-6).sum(1).astype(float)),
+        _centred((values[:, None] == -values).sum(1).astype(float)),
+        _centred(whole.astype(float)),
+        _centred((whole & (np.abs(np.fmod(values, 2)) == 1)).astype(float)),
+    ]
 
 
 def context_matrix(table: OptionTable) -> Floats:
     """Features of an item's options as a whole: they separate no options, but show when a cue applies."""
-    numbers = np.array([sum(v is not None for v in one.values) / len(one) for one in table.options])
+    numbers = np.array([np.isfinite(one.values).mean() for one in table.options])
     length = np.array([math.log1p(sum(map(len, one.texts)) / len(one)) for one in table.options])
     return table.spread(np.column_stack([table.counts, numbers, length]))
 
 
-def question_columns(table: OptionTable) -> OptionColumns:
+def question_columns(table: OptionTable) -> Floats:
     """How much of an option is in the question, and what of it no other option has."""
-    columns = OptionColumns(table)
-    asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
     common_share, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
-    words = [frozenset(_WORD.findall(text.lower())) for text in table.texts]
     for item, (start, n) in enumerate(zip(table.starts, table.counts, strict=True)):
-        uses = Counter(word for row in words[start : start + n] for word in row)
+        uses = Counter(word for row in table.words[start : start + n] for word in row)
         for row in range(start, start + n):
-            common = words[row] & asked[item]
-            common_share[row] = len(common) / max(len(words[row]), 1)
+            common = table.words[row].keys() & table.asked[item].keys()
+            common_share[row] = len(common) / max(len(table.words[row]), 1)
             own[row] = sum(uses[word] == 1 for word in common)
-    columns.relative("in the question", np.round(common_share, 9))
-    columns.relative("only one in the question", own)
-    return columns
+    return np.column_stack([*table.relative(np.round(common_share, 9)), *table.relative(own)])
 
 
 def hashed_words(table: OptionTable) -> NDArray[np.float32]:
     """Words of each text, and their pairs with words of its question, hashed into columns."""
-    asked = [
-        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
-        for item in table.items
-    ]
-    words = [list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED] for text in table.texts]
+    asked = [list(words)[-_MOST_CROSSED:] for words in table.asked]
+    words = [list(words)[:_MOST_CROSSED] for words in table.words]
     pairs = [
         [f"{word} {other}" for word in own for other in asked[item]]
         for own, item in zip(words, table.owner.tolist(), strict=True)

@@ -17,7 +17,6 @@ from eyetest.text import folded, holds_phrase, read_number, words
 _RECURRING_SETS = 5
 _RECURRING = 10
 _SHORTEST_ANSWER = 3  # a gold of fewer characters is never called "named in the question"
-Trait = Callable[[Sequence[str]], set[int]]
 
 
 @probe("frequent-answer", "Is one answer right too often where the same options recur?")
@@ -144,7 +143,7 @@ def middle_number(texts: Sequence[str]) -> set[int]:
     return set(order[edge : len(texts) - edge])
 
 
-TRAITS: dict[str, tuple[Trait, str]] = {
+TRAITS: dict[str, tuple[Callable[[Sequence[str]], set[int]], str]] = {
     "longest": (lambda texts: _extreme([len(text) for text in texts], max), "the longest option"),
     "shortest": (lambda texts: _extreme([len(text) for text in texts], min), "the shortest option"),
     "precise": (

@@ -209,13 +209,8 @@ def _inside(fields: Floats) -> Floats:
     return fields[:, 2:-2, 2:-2]
 
 
-class Placement(NamedTuple):
-    """Where a point of the second image lies in the first; both run from -1 to 1 each way."""
-
-    stretch_x: float = 1.0
-    shift_x: float = 0.0
-    stretch_y: float = 1.0
-    shift_y: float = 0.0
+Placement = npt.NDArray[np.float64]
+"""Where a point of the second image lies in the first, both from -1 to 1: stretch and shift across, then down."""
 
 
 def overlaid_likeness(one: Callable[[], bytes], other: Callable[[], bytes]) -> float:
@@ -231,7 +226,7 @@ def likeness(first: Pillow.Image, second: Pillow.Image) -> float:
     charts from one template differ in a title, label or bar, copies only by JPEG noise.
     """
     greys = first.convert("L"), second.convert("L")
-    placement, agreement = Placement(), np.zeros((1, 1), np.float32)
+    placement, agreement = np.array([1.0, 0.0, 1.0, 0.0]), np.zeros((1, 1), np.float32)
     for side, steps in _LOOKS:
         placement = _align(*greys, placement, steps)
         boxes = _overlap(placement, first.size, second.size)
@@ -256,7 +251,7 @@ def _align(
         slopes = np.gradient(one)
         for _ in range(rounds):
             step = _improve(one, (slopes[0], slopes[1]), other, placement)
-            placement = Placement(*(np.array(placement) + step))
+            placement = placement + step
             if np.abs(step).max() < 0.05 / side:
                 break
     return placement
@@ -293,16 +288,12 @@ Box = tuple[float, float, float, float]
 
 def _overlap(placement: Placement, first: tuple[int, int], second: tuple[int, int]) -> tuple[Box, Box] | None:
     """The part of each image that is in the other; none where neither is a slight crop of the other."""
-    moved = (placement.stretch_x - 1, placement.shift_x, placement.stretch_y - 1, placement.shift_y)
-    if max(map(abs, moved)) > _MOST_CROPPED:
+    stretch, shift = placement.reshape(2, 2).T
+    if max(np.abs(stretch - 1).max(), np.abs(shift).max()) > _MOST_CROPPED:
         return None
-    ones, others = [], []
-    for stretch, shift, size, other_size in zip(placement[::2], placement[1::2], first, second, strict=True):
-        low, high = max(-1.0, (-1 - shift) / stretch), min(1.0, (1 - shift) / stretch)
-        others.append([(end + 1) / 2 * other_size for end in (low, high)])
-        ones.append([min(max(0.0, (end * stretch + shift + 1) / 2), 1.0) * size for end in (low, high)])
-    (left, right), (top, low) = ones
-    (other_left, other_right), (other_top, other_low) = others
+    ends = np.stack([np.maximum(-1, (-1 - shift) / stretch), np.minimum(1, (1 - shift) / stretch)])
+    (left, top), (right, low) = (np.clip((ends * stretch + shift + 1) / 2, 0, 1) * first).tolist()
+    (other_left, other_top), (other_right, other_low) = ((ends + 1) / 2 * second).tolist()
     return (left, top, right, low), (other_left, other_top, other_right, other_low)
 
 

@@ -44,6 +44,7 @@ _SMALLEST_P = 1e-6  # a tail extrapolated from a few hundred draws means no more
 _COUNTED = 10  # with at least so many null draws beyond the observed accuracy their share is the p-value as it stands
 
 _WHAT = {"surface": "how options look", "text": "the words of question and options"}
+_KINDS = {"numeric": "numbers", "text": "not numbers"}
 _LEARNERS = {"linear": "a linear model", "trees": "random trees"}
 TREES = 200
 _LEAF = 10
@@ -60,8 +61,7 @@ class LearningTask:
     def __init__(self, table: OptionTable, golds: Ints, folds: Ints) -> None:
         self.table = table
         self.golds = golds
-        self.folds = folds
-        self.row_folds = table.spread(folds)
+        self.folds = [np.flatnonzero(table.spread(folds) == fold) for fold in np.unique(folds)]  # rows of each
 
     @property
     def targets(self) -> NDArray[np.float32]:
@@ -156,13 +156,13 @@ def draw_golds(table: OptionTable, groups: Sequence[int], rng: np.random.Generat
 
 def _views(table: OptionTable, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
     """Each view with its learners; its features are made on demand and dropped after."""
-    cues, context = surface_columns(table).matrix(), context_matrix(table)
+    cues, context = surface_columns(table), context_matrix(table)
     gate = table.spread(table.numeric.astype(float))[:, None]
     wide = np.hstack([_scaled(cues), _scaled(table.centred(cues * gate))]).astype(np.float32)
     seed = int(subject.rng(NAME, "trees").integers(2**31))
     trees = partial(random_trees, np.hstack([cues, context]), seed)
-    yield "surface", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
-    asked = question_columns(table).matrix()
+    yield "surface", {"linear": partial(ridge, wide), "trees": trees}
+    asked = question_columns(table)
     words = table.centred(hashed_words(table))
     with one_thread():
         left, sizes, _ = randomized_svd(words, _WORD_DIMENSIONS, random_state=seed)
@@ -170,7 +170,7 @@ def _views(table: OptionTable, subject: Subject) -> Iterator[tuple[str, dict[str
     wide = np.hstack([wide, _scaled(asked), words], dtype=np.float32)
     del words
     trees = partial(random_trees, np.hstack([cues, context, asked, left * sizes]), seed)
-    yield "text", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
+    yield "text", {"linear": partial(ridge, wide), "trees": trees}
 
 
 def _scaled(columns: Floats) -> Floats:
@@ -237,7 +237,7 @@ def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[
         "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),
         items=tuple(evidence),
         evidence=evidence,
-        p=as_many(len(evidence), by_chance, _SMALLEST_P),
+        p=as_many(len(evidence), by_chance),
         numbers={"n": of[0], "listed": len(evidence), "null_mean": chance, "null_max": most, "view": view},
     )
 
@@ -303,8 +303,8 @@ def _title(numbers: dict[str, Any], p: float) -> str:
         title += f" with {main['options']} options"
     kind = where_it_sits(numbers["by_option_kind"]) if p <= LEVEL else ""
     if kind:
-        name = "numbers" if kind == "numeric" else "not numbers"
-        title += f"; mostly where options are {name} ({percent(numbers['by_option_kind'][kind]['accuracy'])})"
+        share = percent(numbers["by_option_kind"][kind]["accuracy"])
+        title += f"; mostly where options are {_KINDS[kind]} ({share})"
     return title
 
 
@@ -317,9 +317,8 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
     )
     text += _sampled(numbers["n"], available)
     for kind, figures in numbers["by_option_kind"].items():
-        name = "numbers" if kind == "numeric" else "not numbers"
         text += (
-            f"Where options are {name}: {percent(figures['accuracy'])} right, "
+            f"Where options are {_KINDS[kind]}: {percent(figures['accuracy'])} right, "
             f"{percent(figures['null_mean'])} by chance ({figures['n']:,} items). "
         )
     return text.rstrip()
@@ -329,17 +328,16 @@ def _sampled(number: int, available: int) -> str:
     return f"A sample: there are {available:,} choice items. " if number < available else ""
 
 
-def ridge(columns: NDArray[np.floating], penalty: float, sample: LearningTask) -> Scores:
+def ridge(columns: NDArray[np.floating], sample: LearningTask) -> Scores:
     """Held-out scores of every option by ridge regression, for all sets of golds."""
     targets = sample.targets
-    folds = [np.flatnonzero(sample.row_folds == fold) for fold in np.unique(sample.folds)]
-    grams = [columns[rows].T @ columns[rows] for rows in folds]
-    sides = [columns[rows].T @ targets[rows] for rows in folds]
+    grams = [columns[rows].T @ columns[rows] for rows in sample.folds]
+    sides = [columns[rows].T @ targets[rows] for rows in sample.folds]
     gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
     scores = np.empty(targets.shape, dtype=np.float32)
-    for rows, own_gram, own_side in zip(folds, grams, sides, strict=True):
+    for rows, own_gram, own_side in zip(sample.folds, grams, sides, strict=True):
         left = gram - own_gram
-        left[np.diag_indices_from(left)] += penalty
+        left[np.diag_indices_from(left)] += _PENALTY
         weights = linalg.solve(left, side - own_side, assume_a="pos", overwrite_a=True, check_finite=False)
         scores[rows] = columns[rows] @ weights
     return scores
@@ -352,19 +350,18 @@ def random_trees(columns: Floats, seed: int, sample: LearningTask) -> Scores:
     leaves = np.asarray(trees.fit(columns, noise).apply(columns), dtype=np.int64)
     targets = sample.targets
     scores = np.zeros(targets.shape, dtype=np.float32)
-    folds = [sample.row_folds == fold for fold in np.unique(sample.folds)]
     for first in range(0, leaves.shape[1], _AT_ONCE):
         own = leaves[:, first : first + _AT_ONCE]
         offsets = np.concatenate([[0], np.cumsum(own.max(axis=0) + 1)])
         pointers = np.arange(0, own.size + 1, own.shape[1])
         entries = (np.ones(own.size, dtype=np.float32), (own + offsets[:-1]).ravel(), pointers)
         membership = sparse.csr_array(entries, shape=(len(own), int(offsets[-1])))  # a column per leaf
-        sums = [membership[fold].T @ targets[fold] for fold in folds]
-        sizes = [membership[fold].sum(axis=0) for fold in folds]
+        sums = [membership[rows].T @ targets[rows] for rows in sample.folds]
+        sizes = [membership[rows].sum(axis=0) for rows in sample.folds]
         total, size = np.sum(sums, axis=0), np.sum(sizes, axis=0)
-        for fold, own_sum, own_size in zip(folds, sums, sizes, strict=True):
+        for rows, own_sum, own_size in zip(sample.folds, sums, sizes, strict=True):
             means = (total - own_sum) / (size - own_size + 1)[:, None]
-            scores[fold] += membership[fold] @ means
+            scores[rows] += membership[rows] @ means
     return np.asarray(scores / leaves.shape[1])
 
 
@@ -380,13 +377,13 @@ def gold_excess(sample: LearningTask, scores: Scores) -> Floats:
     return np.asarray(golds / np.add.reduceat(chances, table.starts, axis=0) - chance[:, None])
 
 
-def as_many(listed: int, random_counts: Ints, smallest: float) -> float:
+def as_many(listed: int, random_counts: Ints) -> float:
     """How often chance lists as many items: a count with the mean and spread of those under random golds."""
     mean = (float(random_counts.sum()) + 1) / (len(random_counts) + 1)
     spread = float(random_counts.var(ddof=1)) if len(random_counts) > 1 else 0.0
     if spread <= mean * 1.01:
-        return max(float(stats.poisson.sf(listed - 1, mean)), smallest)
-    return max(float(stats.nbinom.sf(listed - 1, mean**2 / (spread - mean), mean / spread)), smallest)
+        return max(float(stats.poisson.sf(listed - 1, mean)), _SMALLEST_P)
+    return max(float(stats.nbinom.sf(listed - 1, mean**2 / (spread - mean), mean / spread)), _SMALLEST_P)
 
 
 PROBE = _shortcuts

@@ -72,12 +72,12 @@ class Annotations:
     def __iter__(self) -> Iterator[Annotation]:
         number = 0
         try:
-            for count, record in enumerate(self._records(), 1):
+            for record in self._records():
                 if not (isinstance(record.id, str) and record.id.strip()):
                     raise ValueError("it has no id")  # noqa: TRY301 (reported below)
                 _check(record)
                 yield record
-                number = count
+                number += 1
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the annotation after {number:,} others: {oddity(error)}") from error
 

@@ -13,9 +13,9 @@ import msgspec
 from PIL import ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.images import ImageLoader, ImageStore, decode, is_file
+from eyetest.benchmarks.images import IMAGE_ENDINGS, ImageLoader, ImageStore, decode, is_file
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short, tallied
-from eyetest.records import IMAGE_FORMATS, ImageRef, Item, Lineage, Manifest, OptionProvenance
+from eyetest.records import ImageRef, Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.annotation import Box
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.readers import read_annotations
@@ -24,7 +24,6 @@ from eyetest.reform.reformers import REFORMERS, Drafts, ItemDraft, Kit, Shown
 REFORM_STEP = "reform"
 MISSING = "missing_images"  # tag of an item with the names of its missing images
 _REPORT_EVERY = 500
-_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _NUMBER = re.compile(r"(\d+)$")
 _FRAME = "#ff0000"
 _THINNEST_FRAME = 2
@@ -66,8 +65,7 @@ def reform(
     reading, settings = dataset.checked(dataset.name)
     annotations = read_annotations(dataset.reader, plan.annotations, reading)
     source = ", ".join(dict.fromkeys(path.name for path in plan.annotations))
-    step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
-    manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))
+    manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url)
     records: set[str] = set()
     known: dict[str, list[bytes]] = defaultdict(list)  # digests of items by id: published files repeat both
     without = 0
@@ -90,8 +88,9 @@ def reform(
             records.add(draft.record)
             if plan.limit and writer.counts.items == plan.limit:
                 break
-        complete = msgspec.structs.replace(step, note="; ".join((step.note, *kit.notes)))
-        writer.manifest = msgspec.structs.replace(manifest, lineage=(complete,))
+        note = "; ".join((f"{dataset.reader} → {dataset.reformer}", *kit.notes))
+        step = Lineage(step=REFORM_STEP, source=source, note=note, seed=plan.seed)
+        writer.manifest = msgspec.structs.replace(manifest, lineage=(step,))
         items = writer.counts.items
         if not items:
             reasons = "; ".join(f"{reason}: {count:,}" for reason, count in kit.passed_over.most_common(3))
@@ -128,20 +127,17 @@ class ImageFinder:
         self._unusable: dict[str, str] = {}  # unusable images, with the reason
 
     def take(self, shown: Shown) -> ImageRef:
-        """Get an image as it is to be shown; MissingImage where it is missing or damaged."""
+        """Get an image as it is to be shown; MissingImage where it is missing, damaged or one of several."""
         if shown in self._known:
             return self._known[shown]
         try:
             image = self._as_it_is(shown.image)
             if shown.box is not None or shown.crop is not None:
                 image = self._store.put(_drawn(self._store.read(image), shown))
-        except MissingImage as error:
-            if str(error) != shown.image:  # found, but not the only one
-                self._unusable.setdefault(str(shown.image), str(error))
-            raise
         except ImageError as error:
             name = shown.image if isinstance(shown.image, str) else "one that the annotations hold"
-            self._unusable.setdefault(name, str(error))
+            if str(error) != name:  # it is there
+                self._unusable.setdefault(name, str(error))
             raise MissingImage(name) from None
         if len(self._known) < 100_000:
             self._known[shown] = image
@@ -182,7 +178,7 @@ class ImageFinder:
         assert self._root is not None
         paths: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._root.rglob("*")):
-            if path.suffix.lower() in _ENDINGS and path.is_file():
+            if path.suffix.lower() in IMAGE_ENDINGS and path.is_file():
                 relative = path.relative_to(self._root).as_posix()
                 paths[path.name.lower()].append(relative)
                 paths[path.stem.lower()].append(relative)

@@ -108,10 +108,9 @@ def _surface(data: bytes) -> Floats:
     cell = np.arange(THUMBNAIL_SIDE) * _CELLS // THUMBNAIL_SIDE
     place = (cell[:, None] * _CELLS + cell) * _ANGLES + angle
     edges = np.bincount(place.ravel(), np.hypot(down, across).ravel(), _CELLS**2 * _ANGLES)
-    small = (
-        np.asarray(image.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Pillow.Resampling.BOX), np.intp) * _SHADES // 256
-    )
-    colours = np.bincount((small @ (_SHADES**2, _SHADES, 1)).ravel(), minlength=_SHADES**3)
+    small = image.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Pillow.Resampling.BOX)
+    shades = np.asarray(small, np.intp) * _SHADES // 256
+    colours = np.bincount((shades @ (_SHADES**2, _SHADES, 1)).ravel(), minlength=_SHADES**3)
     parts = (sketch.ravel() - sketch.mean(), np.sqrt(edges), np.sqrt(colours))
     return np.concatenate([part / (np.linalg.norm(part) + 1e-6) for part in parts]).astype(np.float32)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import EMBEDDINGS
 from eyetest.errors import InputError, heading
-from eyetest.probes.images import ALIKE, MOST_PAIRS, in_parallel, overlaid_likeness
+from eyetest.probes.images import ALIKE, MOST_PAIRS, Ints, in_parallel, overlaid_likeness
 from eyetest.probes.subject import Progress
 from eyetest.records import PLACEHOLDER, ImageRef, tag_word
 from eyetest.similarity.encoders import Encoder, Floats, Of, make_encoder
@@ -25,7 +25,6 @@ from eyetest.store import replacing_file
 from eyetest.tabular.record_files import array, read_parquet, write_parquet
 from eyetest.text import folded
 
-Ints = npt.NDArray[np.intp]
 PARTS: Mapping[str, tuple[Of, ...]] = {"text": ("text",), "image": ("image",), "both": ("text", "image")}
 SOURCE = "benchmark"  # the tag of a pool that names where an item is from
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 from operator import add, mul, neg, sub, truediv
 from typing import Any
 
-import msgspec
-
 from eyetest.text.folding import trimmed, undressed
 from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
 from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
@@ -162,10 +160,10 @@ def value_of(tokens: Tokens) -> tuple[float, str] | None:
     chain = _split(parts[0], _RELATIONS) if len(parts) == 1 else []
     if not chain or any(sign not in _EQUAL for sign, _ in chain[1:]):
         return None
-    for term in _terms(chain[-1][1]):
-        value = constant(term.tree) if term.tree[0] not in (*_PAIRED, "pm") else None
+    for tree, unit in _terms(chain[-1][1]):
+        value = constant(tree) if tree[0] not in (*_PAIRED, "pm") else None
         if value is not None:
-            return value, term.unit
+            return value, unit
     return None
 
 
@@ -228,7 +226,7 @@ def _same_member(one: Tokens, other: Tokens) -> bool:
 def _results(chain: _Chain) -> list[Tokens]:
     """Possible results of an equation: its last term, or its first where that is a value and not a name."""
     first = chain[0][1]
-    is_value = len(chain) > 1 and any(not symbols(term.tree) for term in _terms(first))
+    is_value = len(chain) > 1 and any(not symbols(tree) for tree, _ in _terms(first))
     return [chain[-1][1], first] if is_value else [chain[-1][1]]
 
 
@@ -245,28 +243,23 @@ def _same_inequality(ones: _Chain, others: _Chain) -> bool:
     )
 
 
-class _Term(msgspec.Struct, frozen=True):
-    tree: Tree
-    unit: str = ""
-
-
-def _terms(tokens: Tokens) -> list[_Term]:
-    """The readings of a formula: as written, and without the unit after it."""
+def _terms(tokens: Tokens) -> list[tuple[Tree, str]]:
+    """The readings of a formula: as written, and without the unit after it, with that unit."""
     ratio = _split(tokens, frozenset(":"))
     if len(ratio) > 1:
         members = [parse_formula(member) for _, member in ratio]
-        return [_Term(("ratio", *(member[0] for member in members)))] if all(members) else []
+        return [(("ratio", *(member[0] for member in members)), "")] if all(members) else []
     if [token.kind for token in tokens] == ["number", "-", "number"] and tokens[1].glued and tokens[2].glued:
-        return [_Term(("range", *(("number", token.text) for token in tokens[::2])))]
+        return [(("range", *(("number", token.text) for token in tokens[::2])), "")]
     first_word = next((index for index, token in enumerate(tokens) if token.kind == "word"), len(tokens))
-    terms = [_Term(tree) for tree in parse_formula(tokens)]
+    terms = [(tree, "") for tree in parse_formula(tokens)]
     for end in (first_word, len(tokens) - 1 if first_word == len(tokens) else first_word - 1):
         if not 0 < end < len(tokens):
             continue
         last, unit = tokens[end], spelt(tokens[end:])
         is_letter = last.kind == "symbol" and last.text in LETTERS and tokens[end - 1].kind in ("number", "}")
         if (last.kind == "word" or is_letter) and can_be_unit(unit):
-            terms += [_Term(tree, unit) for tree in parse_formula(tokens[:end])]
+            terms += [(tree, unit) for tree in parse_formula(tokens[:end])]
     return terms
 
 
@@ -282,9 +275,9 @@ def can_be_unit(text: str) -> bool:
 
 def _same_term(one: Tokens, other: Tokens) -> bool:
     return any(
-        agrees(counted(left.unit), counted(right.unit)) and _same_tree(left.tree, right.tree)
-        for left in _terms(one)
-        for right in _terms(other)
+        agrees(counted(left_unit), counted(right_unit)) and _same_tree(left, right)
+        for left, left_unit in _terms(one)
+        for right, right_unit in _terms(other)
     )
 
 

@@ -50,7 +50,6 @@ class FormulaToken(msgspec.Struct, frozen=True):
     kind: str
     text: str
     start: int
-    end: int
     glued: bool = False  # whether no blank precedes it
 
 
@@ -66,15 +65,14 @@ def tokenise(plain: str) -> list[FormulaToken] | None:
         end = match.end()
         if match["space"]:
             continue
-        glued = bool(tokens) and tokens[-1].end == match.start()
+        glued = bool(tokens) and not plain[match.start() - 1].isspace()
         tokens.extend(_tokens(match, plain, glued))
     return tokens if end == len(plain) else None
 
 
 def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[FormulaToken]:
-    start, end = match.span()
     if letters := match["letters"]:
-        return _letters(letters, start, plain, glued)
+        return _letters(letters, match.start(), plain, glued)
     if match["number"]:
         kind, text = "number", match["number"].replace(",", "")
     elif match["worded"]:
@@ -84,7 +82,7 @@ def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[FormulaToken]
         kind = text = match["sign"]
     else:
         kind, text = _named(match["command"] or match["sign"])
-    return [FormulaToken(kind, text, start, end, glued)]
+    return [FormulaToken(kind, text, match.start(), glued)]
 
 
 def _named(name: str) -> tuple[str, str]:
@@ -98,19 +96,17 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[FormulaT
     """A word, or a product of letters: ``mgh``. Three in a row are one only beside another token of a formula."""
     end = start + len(letters)
     if letters in _JOINING:
-        return [FormulaToken(letters, letters, start, end, glued)]
+        return [FormulaToken(letters, letters, start, glued)]
     name = letters.lower() if letters.lower() in FUNCTIONS else letters
     if name in FUNCTIONS or name in ("pi", "sqrt"):
-        return [FormulaToken(_named(name)[0], name, start, end, glued)]
+        return [FormulaToken(_named(name)[0], name, start, glued)]
     before, after = plain[start - 1 : start], plain[end : end + 1]
     touched = before.isdigit() or before in ("}", ")") or after in ("^", "_")
     in_prose = len(letters) > 1 and not glued and (start > 0 or _PROSE.match(plain, end) is not None)
     if len(letters) > 3 or (len(letters) == 3 and not touched) or in_prose:
-        return [FormulaToken("word", letters, start, end, glued)]
+        return [FormulaToken("word", letters, start, glued)]
     kinds = ("constant" if letter in _CONSTANT_NAMES else "symbol" for letter in letters)
-    return [
-        FormulaToken(kind, letters[at], start + at, start + at + 1, glued or at > 0) for at, kind in enumerate(kinds)
-    ]
+    return [FormulaToken(kind, letters[at], start + at, glued or at > 0) for at, kind in enumerate(kinds)]
 
 
 _SUMS = {"+": "add", "-": "sub", "pm": "pm"}
@@ -118,7 +114,7 @@ _PRODUCTS = {"*": "mul", "/": "div"}
 _CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|", "\\{": "\\}"}
 _BEGINS = frozenset(("number", "symbol", "constant", "function", "frac", "sqrt", "binom"))
 _BRACKETS = ("(", "[", "{")
-_END = FormulaToken("end", "", 0, 0)
+_END = FormulaToken("end", "", 0)
 
 
 class NoFormulaError(Exception):
@@ -225,7 +221,7 @@ class _Parser:
         if token.kind != "number":
             return self.atom()
         if token.text.isdigit() and len(token.text) > 1:
-            self.tokens[self.at] = FormulaToken("number", token.text[1:], token.start + 1, token.end)
+            self.tokens[self.at] = FormulaToken("number", token.text[1:], token.start + 1)
             return ("number", token.text[0])
         return ("number", self.take().text)
 

@@ -110,10 +110,9 @@ _SMALL_NAMES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
 )
-_SMALL = {name: value for value, name in enumerate(_SMALL_NAMES.split())}
 _TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS = {name: 10 * value for value, name in enumerate(_TENS_NAMES.split(), start=2)}
-NUMBER_WORDS = _SMALL | _TENS
+NUMBER_WORDS = {name: value for value, name in enumerate(_SMALL_NAMES.split())} | _TENS
 _PART_NAMES = "third fourth fifth sixth seventh eighth ninth tenth"
 _PARTS = {name: value for value, name in enumerate(_PART_NAMES.split(), start=3)}
 _PARTS.update(quarter=4, half=2, hundredth=100, thousandth=1000)

@@ -1,6 +1,5 @@
 """What these tests share: pages are dear, so each is set once."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from tests.harden.screenshot.pages import own_benchmark
 
 
 @pytest.fixture(scope="session")
-def typesetter() -> Iterator[Typesetter]:
+def typesetter() -> Typesetter:
     """The renderer, its fonts looked up once."""
-    typesetter = Typesetter()
-    yield typesetter
-    typesetter.close()
+    return Typesetter()
 
 
 @pytest.fixture(scope="session")

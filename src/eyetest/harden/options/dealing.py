@@ -8,21 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 from sklearn.ensemble import ExtraTreesRegressor
 
 from eyetest.measures.stats.intervals import one_thread
-from eyetest.probes.features import MEASURES, in_common, number_of
-from eyetest.reform.distractors.number_sets import SetDrawer
+from eyetest.probes.features import Floats, Ints, decimals, in_common, number_of
+from eyetest.reform.distractors.number_sets import draw_sets
 from eyetest.reform.distractors.written import Case
 from eyetest.text import find_quantities, plain_text
 from eyetest.text import normalized as key
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Features = NDArray[np.float32]
 LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
 _FOLDS = 4
@@ -37,7 +35,7 @@ class Relations:
     """Image-free relations of an item's texts, single and in pairs."""
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
-        values = np.array([math.nan if (value := number_of(text)) is None else value for text in texts])
+        values = np.array([number_of(text) for text in texts], np.float64)  # NaN for other texts
         self._numbers = np.nan_to_num(values)
         lowered = [text.lower() for text in texts]
         words = [set(_WORD.findall(text)) for text in lowered]
@@ -121,37 +119,22 @@ def _among_numbers(offered: Floats) -> Floats:
     return np.stack([*figures, between, width], axis=2)
 
 
-class CrossFitted:
-    """A learner that scores each item by a model of the others."""
-
-    def __init__(self, given: Sequence[Features], rng: np.random.Generator) -> None:
-        self.folds = rng.permutation(np.arange(len(given)) % _FOLDS)
-        self._given = given
-        self._seed = int(rng.integers(2**31))
-        self._models: list[Any] = []
-
-    def learn(self, targets: Sequence[Floats]) -> None:
-        """Learn which option of each item is the key: options × sets of keys, 1 at each key."""
-        self._models = []
-        for fold in range(_FOLDS):
-            items = np.flatnonzero(self.folds != fold).tolist()
-            model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=self._seed)
-            with one_thread():
-                wanted = np.concatenate([targets[item] - targets[item].mean(axis=0) for item in items])
-                model.fit(np.concatenate([self._given[item] for item in items]), np.squeeze(wanted))
-            self._models.append(model)
-
-    def scores(self, drawn: Sequence[Features]) -> list[Floats]:
-        """Scores of each item: its rows × sets of keys."""
-        scores: list[Floats] = [np.empty(0)] * len(drawn)
-        for fold, model in enumerate(self._models):
-            own = np.flatnonzero(self.folds == fold).tolist()
-            with one_thread():
-                flat = model.predict(np.concatenate([drawn[item] for item in own]))
-            ends = np.cumsum([len(drawn[item]) for item in own])[:-1]
-            for item, part in zip(own, np.split(np.round(flat.reshape(len(flat), -1), 9), ends), strict=True):
-                scores[item] = part
-        return scores
+def _cross_fitted(given: Sequence[Features], drawn: Sequence[Features], rng: np.random.Generator) -> list[Floats]:
+    """Scores of each item's drawn rows by a learner of which option is the key, the first, in the other items."""
+    folds = rng.permutation(np.arange(len(given)) % _FOLDS)
+    seed = int(rng.integers(2**31))
+    scores: list[Floats] = [np.empty(0)] * len(drawn)
+    for fold in range(_FOLDS):
+        others, own = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
+        keys = np.concatenate([np.eye(1, len(given[item]))[0] - 1 / len(given[item]) for item in others])
+        model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=seed)
+        with one_thread():
+            model.fit(np.concatenate([given[item] for item in others]), keys)
+            flat = model.predict(np.concatenate([drawn[item] for item in own]))
+        ends = np.cumsum([len(drawn[item]) for item in own])[:-1]
+        for item, part in zip(own, np.split(np.round(flat, 9), ends), strict=True):
+            scores[item] = part
+    return scores
 
 
 def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
@@ -163,27 +146,18 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
-    given = _described(asked)
-    partitions = []
-    for _ in range(_SPLITS):
-        learner = CrossFitted(given, rng)
-        learner.learn([np.eye(1, len(rows)).T for rows in given])
-        partitions.append(learner.scores(given))
-    scores = [np.mean(own, axis=0)[:, 0] for own in zip(*partitions, strict=True)]
-    certainty = _best_certainty(scores)
-    shares = [np.exp(_log_shares(own, certainty)) for own in scores]
-    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
-
-
-def _described(asked: Sequence[tuple[str, Sequence[str]]]) -> list[Features]:
-    """Options × features of each item, with how often other items offer the same text."""
     offered = Counter(text for _, texts in asked for text in texts)
-    return [
+    given = [
         Relations(question, texts).features(
             np.arange(len(texts))[None], np.array([offered[text] - 1.0 for text in texts]), absolute=True
         )[0]
         for question, texts in asked
     ]
+    partitions = [_cross_fitted(given, given, rng) for _ in range(_SPLITS)]
+    scores = [np.mean(own, axis=0) for own in zip(*partitions, strict=True)]
+    certainty = _best_certainty(scores)
+    shares = [softmax(certainty * own) for own in scores]
+    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
 
 
 _SETS = 48
@@ -205,13 +179,11 @@ def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Rand
         offered = Counter(text for hand in hands for text in hand.offers)
         drawn = [hand.features(offered) for hand in open_hands]
         given = [features[hand.taken] for hand, features in zip(open_hands, drawn, strict=True)]
-        learner = CrossFitted(given, rng)
-        learner.learn([np.eye(1, len(rows)).T for rows in given])
-        flat = learner.scores([features.reshape(-1, features.shape[2]) for features in drawn])
+        flat = _cross_fitted(given, [features.reshape(-1, features.shape[2]) for features in drawn], rng)
         scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
         certainty = _best_certainty([own[hand.taken] for hand, own in zip(open_hands, scores, strict=True)])
         for hand, own in zip(open_hands, scores, strict=True):
-            hand.logits -= _log_shares(own, certainty)[:, 0]
+            hand.logits -= log_softmax(certainty * own, axis=1)[:, 0]
             hand.taken = int(np.argmax(hand.logits))
     return [
         [list(candidates)[at] for at in hand.sets[hand.taken]]
@@ -227,9 +199,9 @@ class _Hand:
         fixed = len(case.options)
         values = [number_of(text) for text in texts]
         numbers = None if None in values else np.array(values, np.float64)
-        unit = 10.0 ** -MEASURES["decimals"](case.gold)
+        unit = 10.0 ** -decimals(case.gold)
         need = min(case.need, len(candidates))
-        self.sets = SetDrawer(need, list(candidates.values()), numbers, unit).draw(_SETS, rng) or [[]]
+        self.sets = draw_sets(need, list(candidates.values()), numbers, unit, _SETS, rng) or [[]]
         self._rows: Ints = np.array([[*range(fixed), *(fixed + at for at in own)] for own in self.sets], np.int64)
         self._texts = [key(text) for text in texts]
         self._relations = Relations(case.item.question, texts)
@@ -250,11 +222,5 @@ class _Hand:
 
 def _best_certainty(scores: Sequence[Floats]) -> float:
     """The factor by which scores of items' options fit best to where their keys are, which come first."""
-    fit = [np.mean([_log_shares(own, by)[0] for own in scores]) for by in _CERTAINTIES]
+    fit = [np.mean([log_softmax(by * own)[0] for own in scores]) for by in _CERTAINTIES]
     return float(_CERTAINTIES[int(np.argmax(fit))])
-
-
-def _log_shares(scores: Floats, certainty: float) -> Floats:
-    """Log probabilities that scores give to the options of each set, along the last axis."""
-    scaled = certainty * (scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=-1, keepdims=True)))

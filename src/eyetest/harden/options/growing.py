@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -50,10 +50,20 @@ class _Batch:
         self.known = Cases(cases)
         self.refused: dict[str, list[TurnedDown]] = {case.item.id: [] for case in cases}
         self.written = WrittenDistractors()
+        self._order = self.chance("order")
+        self._positions: dict[int, list[int]] = defaultdict(list)  # of golds to come, by number of options
 
     def chance(self, *key: object) -> random.Random:
         """Random generator of a purpose, the same at every run with this seed."""
         return random.Random("\x1f".join(map(str, (OPTIONS_STEP, self.settings.seed, *key))))
+
+    def ordered(self, gold: Choice, wrong: Sequence[Choice]) -> list[Choice]:
+        """Order options such that positions of golds, per number of options, occur equally often, or once more."""
+        order, count = self._order.sample(wrong, len(wrong)), len(wrong) + 1
+        if not self._positions[count]:
+            self._positions[count] = self._order.sample(range(count), count)
+        order.insert(self._positions[count].pop(), gold)
+        return order
 
 
 def grow_options(
@@ -76,19 +86,21 @@ def grow_options(
     dealt = _dealt(batch)
     _abstain(batch, dealt)
     cases = {case.item.id: case for case in batch.known.cases}
-    place = _positions(batch.chance("order"))
     made: list[tuple[Item, GrownItem]] = []
     for item in items:
         if (reason := batch.left_alone.get(item.id)) is not None:
             made.append((item, _untouched(item, reason)))
         else:
-            grown_item, entry = _grown(cases[item.id], dealt[item.id], batch, place)
+            grown_item, entry = _grown(cases[item.id], dealt[item.id], batch)
             made.append((item if entry.outcome == "left alone" else grown_item, entry))
-    grown = _write(benchmark, to, made, settings, overwrite=overwrite)
+    old, count = benchmark.manifest, sum(entry.outcome != "left alone" for _, entry in made)
+    note = f"{count} of {len(made)} items grown to {settings.options} options"
+    manifest = old.derived(OPTIONS_STEP, note, name=f"{old.name}-{settings.options}-options", seed=settings.seed)
+    grown = write_items(to, (item for item, _ in made), benchmark, manifest, overwrite=overwrite)
     record = OptionsRecord(
         eyetest=__version__,
-        benchmark=benchmark.manifest.name,
-        fingerprint=benchmark.manifest.fingerprint,
+        benchmark=old.name,
+        fingerprint=old.fingerprint,
         grown=grown.manifest.fingerprint,
         settings=settings,
         writer=authors.writer if authors else "",
@@ -116,7 +128,7 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
         batch.refused[name] += refused
 
 
-def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dict[str, float]]]:
+def _proposals(batch: _Batch) -> Iterator[tuple[Case, dict[str, OptionProvenance], dict[str, float]]]:
     """Proposals by item (of models; for numbers, and where these are too few, of rules), and their weights."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer, writer.start(batch.known)) for writer in writers]
@@ -138,17 +150,16 @@ def _proposals(batch: _Batch) -> Iterator[tuple[dict[str, OptionProvenance], dic
                         kept[text], weights[text] = author, weight
                 if weighted:
                     break
-        yield kept, weights
+        yield case, kept, weights
 
 
 def _dealt(batch: _Batch) -> dict[str, dict[str, OptionProvenance]]:
     """By item the texts that it is given."""
-    cases, proposals = batch.known.cases, list(_proposals(batch))
-    candidates = [weights for _, weights in proposals]
-    dealt = deal(list(zip(cases, candidates, strict=True)), batch.chance("deal"))
+    proposals = list(_proposals(batch))
+    dealt = deal([(case, weights) for case, _, weights in proposals], batch.chance("deal"))
     return {
         case.item.id: {text: kept[text] for text in texts}
-        for case, (kept, _), texts in zip(cases, proposals, dealt, strict=True)
+        for (case, kept, _), texts in zip(proposals, dealt, strict=True)
     }
 
 
@@ -172,26 +183,7 @@ def _untouched(item: Item, reason: str) -> GrownItem:
     return GrownItem(item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position)
 
 
-def _positions(chance: random.Random) -> Callable[[Choice, Sequence[Choice]], list[Choice]]:
-    """Order options such that positions of golds, per number of options, occur equally often, or once more."""
-    decks: dict[int, list[int]] = defaultdict(list)
-
-    def place(gold: Choice, wrong: Sequence[Choice]) -> list[Choice]:
-        order, count = chance.sample(wrong, len(wrong)), len(wrong) + 1
-        if not decks[count]:
-            decks[count] = chance.sample(range(count), count)
-        order.insert(decks[count].pop(), gold)
-        return order
-
-    return place
-
-
-def _grown(
-    case: Case,
-    dealt: Mapping[str, OptionProvenance],
-    batch: _Batch,
-    place: Callable[[Choice, Sequence[Choice]], list[Choice]],
-) -> tuple[Item, GrownItem]:
+def _grown(case: Case, dealt: Mapping[str, OptionProvenance], batch: _Batch) -> tuple[Item, GrownItem]:
     """Build an item with its chosen options, and the record of it."""
     item = case.item
     if not dealt:
@@ -202,7 +194,7 @@ def _grown(
     gold = item.choices[item.gold[0]] if item.is_choice else Choice(case.gold, correct=True)
     old = [choice for choice in item.choices if choice not in closing and not choice.correct]
     new = [Choice(text, provenance=made) for text, made in dealt.items()]
-    choices = (*place(gold, [*old, *new]), *closing)
+    choices = (*batch.ordered(gold, [*old, *new]), *closing)
     note = f"{len(item.choices)} → {len(choices)} options"
     step = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
     grown = msgspec.structs.replace(item, choices=choices, references=(), lineage=(*item.lineage, step))
@@ -215,21 +207,6 @@ def _grown(
         turned_down=tuple(batch.refused[item.id]),
         position=grown.gold[0],
     )
-
-
-def _write(
-    benchmark: Benchmark,
-    to: Path,
-    made: Sequence[tuple[Item, GrownItem]],
-    settings: OptionSettings,
-    *,
-    overwrite: bool,
-) -> Benchmark:
-    old = benchmark.manifest
-    grown = sum(entry.outcome != "left alone" for _, entry in made)
-    note = f"{grown} of {len(made)} items grown to {settings.options} options"
-    manifest = old.derived(OPTIONS_STEP, note, name=f"{old.name}-{settings.options}-options", seed=settings.seed)
-    return write_items(to, (item for item, _ in made), benchmark, manifest, overwrite=overwrite)
 
 
 def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:

@@ -15,8 +15,9 @@ from eyetest.records import Item, Lineage, image_numbers
 from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
 from eyetest.reform.distractors.answers import alike_colours
 from eyetest.reform.distractors.written import Case
-from eyetest.text import Level, agrees, holds_phrase, parse, same
+from eyetest.text import Level, holds_phrase, parse, same
 from eyetest.text import normalized as key
+from eyetest.text.numbers import agrees
 
 _LONGEST = 300
 # Limits of a proposal's length: times the longest and the shortest option, and letters beyond
@@ -75,20 +76,14 @@ class Guard:
         number, gold = read_written(text), self._number
         if number is None or gold is None:
             return text
-        if number.after.strip() and key(number.after) != key(gold.after):
-            return text
-        if number.value != number.value.quantize(Decimal(1).scaleb(-gold.decimals)):
-            return text
-        return gold.written(number.value)
+        is_other_unit = number.after.strip() and key(number.after) != key(gold.after)
+        is_finer = Decimal(f"{number.value:.{gold.decimals}f}") != number.value
+        return text if is_other_unit or is_finer else gold.written(number.value)
 
     def refusal(self, text: str) -> str:
         """The reason why a proposal cannot be an option; empty where there is none."""
-        return next((why for why, holds in self._checks if holds(text)), "")
-
-    @property
-    def _checks(self) -> tuple[tuple[str, Callable[[str], bool]], ...]:
         gold = self._case.gold
-        return (
+        checks: tuple[tuple[str, Callable[[str], bool]], ...] = (
             ("no text", lambda text: not text.strip() or text.strip().casefold() in NOT_A_VALUE),
             ("too long", lambda text: len(text) > max(_LONGEST, *(2 * len(option) for option in self._options))),
             ("shows an image", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
@@ -100,6 +95,7 @@ class Guard:
             ("contains the gold or is part of it", lambda text: not self._nested and _contains(text, gold)),
             ("differs in form from the other options", self._is_unlike),
         )
+        return next((why for why, holds in checks if holds(text)), "")
 
     @staticmethod
     def _is_option(text: str, options: Sequence[str]) -> bool:

@@ -65,7 +65,5 @@ class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def authors(self) -> dict[str, int]:
         """Number of options by author."""
-        total = Counter[str]()
-        for entry in self.items:
-            total.update(entry.authors)
+        total = sum((Counter(entry.authors) for entry in self.items), Counter[str]())
         return dict(total.most_common())

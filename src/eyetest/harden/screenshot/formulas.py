@@ -266,8 +266,7 @@ def split_formulas(text: str) -> tuple[list[str | Formula], int]:
         return [text], 0
     unread = after = at = 0
     while match := _DELIMITED.search(text, at):
-        kind = match.lastgroup if match.lastgroup != "name" else "e"
-        assert kind is not None
+        kind = str(match.lastgroup)
         source = match[kind]
         # Between two prices there are words without any sign of a formula.
         is_prose = kind == "d" and not _SIGNS.search(source) and _SPACED_WORD.search(source)

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,6 +21,7 @@ from PIL import Image, ImageChops, ImageDraw
 from eyetest.errors import EyetestError, MissingExtraError
 from eyetest.harden.screenshot.formulas import Formula, split_formulas, whole_formula
 from eyetest.harden.screenshot.style import EXTRA, folders, frame_words, letters_a_line, missing, page_style
+from eyetest.probes.images import flattened
 from eyetest.prompts.building import Placer
 from eyetest.records import PLACEHOLDER, ImagePart, ImageRef, Item, Part, Words
 
@@ -238,16 +240,13 @@ class Typesetter:
             ) from None
         self._errors = (typst.TypstError, RuntimeError)
         self._root = Path(tempfile.mkdtemp(prefix="eyetest-page-"))
+        weakref.finalize(self, shutil.rmtree, self._root, ignore_errors=True)
         template = self._root / "page.typ"
         template.write_bytes(files(__package__).joinpath("page.typ").read_bytes())
         fonts = typst.Fonts(include_system_fonts=False, font_paths=[str(folder) for folder in folders()])
         self._compiler = typst.Compiler(
             str(template), root=str(self._root), font_paths=fonts, ignore_system_fonts=True, sys_inputs={"page": "{}"}
         )
-
-    def close(self) -> None:
-        """Remove the template's folder."""
-        shutil.rmtree(self._root, ignore_errors=True)
 
     def set_page(self, data: dict[str, Any], resolution: float) -> tuple[Image.Image, tuple[Box, ...]]:
         """Set the page without its images, and give where its parts lie."""
@@ -336,16 +335,9 @@ def paint_background(page: Image.Image, factors: Mapping[str, str], chance: rand
 
 
 def scaled(image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """An image in RGB at a size, transparency on white."""
-    if image.mode not in ("RGB", "RGBA"):
-        image = image.convert("RGB" if image.mode in ("L", "CMYK", "YCbCr") else "RGBA")
-    if image.size != size:
-        image = image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
-    if image.mode == "RGBA":
-        ground = Image.new("RGB", size, "white")
-        ground.paste(image, mask=image.getchannel("A"))
-        return ground
-    return image
+    """An image in RGB on white, at a size."""
+    image = flattened(image)
+    return image if image.size == size else image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
 def as_png(image: Image.Image) -> bytes:

@@ -2,7 +2,6 @@
 may be read back by OCR, part by part; misread parts are read again, cut out and enlarged.
 """
 
-import atexit
 import hashlib
 import io
 import multiprocessing
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -139,10 +139,8 @@ def _shares(lines: Iterable[ReadLine], boxes: Sequence[Box], composed: Composed)
 
 
 def _around(boxes: Sequence[Box], x: float, y: float) -> Box | None:
-    def holds(box: Box) -> bool:
-        return min(x - box.left, box.right - x, y - box.top, box.bottom - y) >= -_AROUND
-
-    return min(filter(holds, boxes), key=lambda b: (b.right - b.left) * (b.bottom - b.top), default=None)
+    around = [b for b in boxes if min(x - b.left, b.right - x, y - b.top, b.bottom - y) >= -_AROUND]
+    return min(around, key=lambda b: (b.right - b.left) * (b.bottom - b.top), default=None)
 
 
 def _in_order(pieces: list[tuple[float, float, float, str]]) -> list[str]:
@@ -171,7 +169,6 @@ MAX_ITEM_PIXELS = 150_000_000  # of all decoded images of an item together
 _FEW = 12  # so few items are drawn sooner by one process than others are started
 _MOST_PROCESSES = 8
 _CHUNK = 4
-Progress = Callable[[int, int], None]
 
 
 class ScreenshotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -216,7 +213,6 @@ class Studio:
         self._settings = settings
         self._store = ImageStore(images)
         self._typesetter = Typesetter()
-        atexit.register(self._typesetter.close)
         name = "" if settings.read_back == "best" else settings.read_back
         self._engine = choose_engine(name) if settings.read_back else None
 
@@ -270,46 +266,38 @@ def take_screenshots(
     *,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Screenshots:
     """Write the benchmark whose items show their whole question in one image; ids, golds and texts stay."""
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; screenshots need a folder of their own")
     old, total, seed = benchmark.manifest, len(benchmark), settings.seed
-    step = Lineage(step=SCREENSHOT_STEP, source=f"{old.name} {old.version}", note=settings.look, seed=seed)
-    verdicts: list[Verdict] = []
-    layout: list[tuple[Any, ...]] = []
-    legibility: list[PartLegibility] = []
-    plainer: Counter[str] = Counter()
-    unread = 0
-    manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
+    made: list[tuple[str, Drawn]] = []  # by item, without the files
+    manifest = old.derived(SCREENSHOT_STEP, settings.look, seed=seed)
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for done, (item, drawn) in enumerate(_drawn(benchmark, settings, workers), 1):
-            layout += [(item.id, *box) for box in drawn.boxes]
-            legibility += drawn.legibility
-            unread += drawn.unread_formulas
-            plainer.update(filter(None, [drawn.plainer]))
-            if drawn.reason:
-                stage = SCREENSHOT_STEP
-                verdicts.append(Verdict(item=item.id, stage=stage, verdict="review", reason=drawn.reason, seed=seed))
+        for item, drawn in _drawn(benchmark, settings, workers):
             if drawn.file:
                 image = writer.images.put(drawn.file)
                 note = ", ".join(f"{name.removeprefix('look_')} {level}" for name, level in drawn.factors.items())
-                made = Lineage(step=SCREENSHOT_STEP, source=old.name, item=item.id, note=note, seed=seed)
-                tags, lineage = item.tags | drawn.factors, (*item.lineage, made)
+                step = Lineage(step=SCREENSHOT_STEP, source=old.name, item=item.id, note=note, seed=seed)
+                tags, lineage = item.tags | drawn.factors, (*item.lineage, step)
                 writer.add(msgspec.structs.replace(item, images=(image,), tags=tags, lineage=lineage))
-            progress(done, total)
-        schema = {
-            "item": pl.String,
-            "part": pl.String,
-            "number": pl.Int64,
-            **dict.fromkeys(Box._fields[2:], pl.Float64),
-        }
+            made.append((item.id, msgspec.structs.replace(drawn, file=b"")))
+            progress(len(made), total)
+        schema = {"item": str, **Box.__annotations__}
+        layout = [(item, *box) for item, drawn in made for box in drawn.boxes]
         table = pl.DataFrame(layout, schema, orient="row").with_columns(pl.col(pl.Float64).round(2))
         table.write_parquet(writer.folder / LAYOUT, compression="zstd")
-        if legibility:
+        if legibility := tuple(row for _, drawn in made for row in drawn.legibility):
             write_records(legibility, PartLegibility, writer.folder / LEGIBILITY, overwrite=False)
-    return Screenshots(Benchmark(to), tuple(verdicts), tuple(legibility), dict(plainer), unread)
+    verdicts = tuple(
+        Verdict(item=item, stage=SCREENSHOT_STEP, verdict="review", reason=drawn.reason, seed=seed)
+        for item, drawn in made
+        if drawn.reason
+    )
+    plainer = Counter(drawn.plainer for _, drawn in made if drawn.plainer)
+    unread = sum(drawn.unread_formulas for _, drawn in made)
+    return Screenshots(Benchmark(to), verdicts, legibility, dict(plainer), unread)
 
 
 def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | None) -> Iterator[tuple[Item, Drawn]]:
@@ -317,14 +305,14 @@ def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | No
     items = list(benchmark)
     rows = design([item.id for item in items], settings.look, settings.seed)
     processes = min(workers or min(os.cpu_count() or 1, _MOST_PROCESSES), -(-len(rows) // _CHUNK))
-    surroundings = benchmark.images.root, settings
+    draw = partial(_draw, benchmark.images.root, settings)
     if processes == 1 or (workers is None and len(rows) <= _FEW):
-        yield from zip(items, map(Studio(*surroundings).draw, items, rows), strict=True)
+        yield from zip(items, map(draw, items, rows), strict=True)
         return
     context = multiprocessing.get_context("spawn")
     try:
-        with ProcessPoolExecutor(processes, context, _open_studio, surroundings) as pool:
-            yield from zip(items, pool.map(_draw, items, rows, chunksize=_CHUNK), strict=True)
+        with ProcessPoolExecutor(processes, context) as pool:
+            yield from zip(items, pool.map(draw, items, rows, chunksize=_CHUNK), strict=True)
     except BrokenProcessPool:
         raise EyetestError("a process that renders pages was killed, perhaps for lack of memory") from None
 
@@ -346,13 +334,8 @@ def screenshot_notes(done: Screenshots) -> list[str]:
     return lines
 
 
-_studio: Studio
+_studio = lru_cache(maxsize=1)(Studio)  # of this process
 
 
-def _open_studio(images: Path, settings: ScreenshotSettings) -> None:
-    global _studio  # noqa: PLW0603 (each process has one)
-    _studio = Studio(images, settings)
-
-
-def _draw(item: Item, factors: Mapping[str, str]) -> Drawn:
-    return _studio.draw(item, factors)
+def _draw(images: Path, settings: ScreenshotSettings, item: Item, factors: Mapping[str, str]) -> Drawn:
+    return _studio(images, settings).draw(item, factors)

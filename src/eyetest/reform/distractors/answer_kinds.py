@@ -60,9 +60,8 @@ class WrittenNumber(msgspec.Struct, frozen=True):
     @property
     def is_year(self) -> bool:
         """Whether it may be a year: four digits and nothing else."""
-        return not (self.before or self.after or self.decimals or self.is_grouped) and bool(
-            _YEAR.fullmatch(str(self.value))
-        )
+        is_bare = not (self.before or self.after or self.decimals or self.is_grouped)
+        return is_bare and _YEAR.fullmatch(str(self.value)) is not None
 
     def written(self, value: Decimal) -> str:
         """Another number in this format."""
@@ -158,12 +157,7 @@ def other_alternative(question: str, answer: str) -> str:
 
 def in_case_of(model: str, text: str) -> str:
     """A text in capitals as another one is."""
-    case = _case(model)
-    return text.upper() if case == "upper" else text[:1].upper() + text[1:] if case == "capital" else text
-
-
-def _case(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text.isupper():
-        return "upper"
-    return "capital" if text[:1].isupper() else "lower"
+    model = model.strip()
+    if len(model) > 1 and model.isupper():
+        return text.upper()
+    return text[:1].upper() + text[1:] if model[:1].isupper() else text

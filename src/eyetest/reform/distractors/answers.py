@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import product
 
 import msgspec
 
@@ -46,12 +47,11 @@ class TextPool:
         for (question, gold), count in asked.items():
             self._spelt.setdefault(plain(gold), gold)
             answers[" ".join(plain(question).split()[:2])][plain(gold)] += count
-        rest: dict[str, Counter[str]] = defaultdict(Counter)
         for words in (1, 0):
+            rest: dict[str, Counter[str]] = defaultdict(Counter)
             for beginning in [entry for entry, counts in answers.items() if not self._is_group(counts)]:
                 rest[" ".join(beginning.split()[:words])] += answers.pop(beginning)
             answers |= {entry: answers[entry] + counts for entry, counts in rest.items()}
-            rest = defaultdict(Counter)
         if "" in answers and len(answers[""]) < _LEAST_TOGETHER:
             answers[""] += Counter(dict.fromkeys(self._spelt, 0))
         self._answers = answers
@@ -100,11 +100,10 @@ def _say_both(name: str, other: str) -> bool:
     first, second = set(name.split()), set(other.split())
     if first <= second or second <= first:
         return True
-    wordnet = find_wordnet()
-    ours, theirs = (wordnet.senses(text) if wordnet else () for text in (name, other))
-    return wordnet is not None and any(
-        one in wordnet.above(below) or below in wordnet.above(one) for one in ours for below in theirs
-    )
+    if (wordnet := find_wordnet()) is None:
+        return False
+    pairs = product(wordnet.senses(name), wordnet.senses(other))
+    return any(one in wordnet.above(below) or below in wordnet.above(one) for one, below in pairs)
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
@@ -200,22 +199,6 @@ class AnswerDistractors:
         if asked.kind in self._lists:
             return self.by_rule(asked, chance)
         return self._texts.draw(asked.asks, asked.gold, asked.is_right, chance)
-
-
-def false_negatives(
-    asked: Iterable[OpenQuestion], distractors: AnswerDistractors, chance: random.Random
-) -> tuple[int, int]:
-    """Count pool distractors, and those equal to one annotator's answer that was held out when they were drawn."""
-    hits = total = 0
-    for entry in asked:
-        answers = entry.right
-        held_back = chance.randrange(len(answers))
-        others = [answer for position, answer in enumerate(answers) if position != held_back]
-        known = OpenQuestion(entry.question, majority(others)[0], tuple(others), entry.type)
-        drawn = distractors.from_pool(known, chance)
-        total += len(drawn)
-        hits += sum(plain(text) == plain(answers[held_back]) for text in drawn)
-    return hits, total
 
 
 def majority(answers: Sequence[str]) -> tuple[str, float]:

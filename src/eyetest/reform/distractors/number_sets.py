@@ -126,8 +126,8 @@ class NumberPool:
         drawn = {text: weight for text, weight in self.candidates(asked, chance).items() if not is_right(text)}
         texts = list(drawn)
         values = np.array([float(asked.key.value), *(float(WrittenNumber.known(text).value) for text in texts)])
-        drawer = SetDrawer(min(count, len(texts)), list(drawn.values()), values, float(asked.unit))
-        sets = drawer.draw(1, np.random.default_rng(chance.getrandbits(64)))
+        rng = np.random.default_rng(chance.getrandbits(64))
+        sets = draw_sets(min(count, len(texts)), list(drawn.values()), values, float(asked.unit), 1, rng)
         return [texts[at] for at in sets[0]]
 
 
@@ -186,54 +186,52 @@ def _at(where: float, model: int, chance: random.Random) -> int:
     return int(math.copysign(steps * 10**zeros, where))
 
 
-class SetDrawer:
-    """Draws sets of candidates, which follow the key and the other fixed options in ``values`` (None: no numbers)."""
+def draw_sets(
+    need: int, weights: Sequence[float], values: Floats | None, unit: float, sets: int, rng: np.random.Generator
+) -> list[list[int]]:
+    """Different sets of candidates by their weights, at most so many.
 
-    def __init__(self, need: int, weights: Sequence[float], values: Floats | None, unit: float) -> None:
-        self._need, self._weights = need, np.array(weights, np.float64)
-        self._places: Floats | None = None
-        self._close = [0] * len(weights)
-        if values is not None and weights:
-            self._places = np.array([place(value, unit) for value in values.tolist()])
-            drawn = np.round(values[-len(weights) :] / unit).astype(np.int64)
-            near = too_near(drawn, drawn, least_apart(values[: -len(weights)]), counts=unit == 1)
-            self._close = [sum(1 << other for other in np.flatnonzero(row).tolist()) for row in near]
+    ``values`` are those of the key, the other fixed options and the candidates, or None where they are no numbers;
+    numbers are drawn from a stretch that holds all fixed ones.
+    """
+    count = len(weights)
+    order, close = rng.exponential(size=(sets, count)) / np.array(weights, np.float64), [0] * count
+    if values is not None and weights:
+        outside = _outside(np.array([place(value, unit) for value in values.tolist()]), count, sets, rng)
+        order = np.where(outside > 0, (1 + outside) * 1e9, order)
+        steps = np.round(values[-count:] / unit).astype(np.int64)
+        near = too_near(steps, steps, least_apart(values[:-count]), counts=unit == 1)
+        close = [sum(1 << other for other in np.flatnonzero(row).tolist()) for row in near]
+    drawn: dict[tuple[int, ...], list[int]] = {}
+    for row in np.argsort(order, axis=1, kind="stable").tolist():
+        taken = _apart(row, close, need)
+        drawn.setdefault(tuple(sorted(taken)), taken)
+    return list(drawn.values())
 
-    def draw(self, sets: int, rng: np.random.Generator) -> list[list[int]]:
-        """Different sets, at most so many: candidates by their weights, numbers from a stretch that holds the key."""
-        order = rng.exponential(size=(sets, len(self._weights))) / self._weights
-        if self._places is not None:
-            outside = self._outside(self._places, sets, rng)
-            order = np.where(outside > 0, (1 + outside) * 1e9, order)
-        drawn: dict[tuple[int, ...], list[int]] = {}
-        for row in np.argsort(order, axis=1, kind="stable").tolist():
-            taken = self._apart(row)
-            drawn.setdefault(tuple(sorted(taken)), taken)
-        return list(drawn.values())
 
-    def _outside(self, places: Floats, sets: int, rng: np.random.Generator) -> Floats:
-        """Sets × candidates: distance of each from the stretch of each set, which holds all fixed numbers."""
-        count = len(self._weights)
-        fixed, drawn = places[:-count], places[-count:]
-        low, high = float(fixed.min()), float(fixed.max())
-        spare = np.maximum(rng.uniform(_NARROWEST, 1, sets) * math.log(FURTHEST) - (high - low), 0)
-        if len(fixed) > 2:
-            spare = (high - low) * rng.uniform(0.1, 1, sets)
-        starts = low - rng.random(sets) * spare
-        ends = starts + (high - low) + spare
-        return np.asarray(np.maximum(starts[:, None] - drawn, drawn - ends[:, None]))
+def _outside(places: Floats, count: int, sets: int, rng: np.random.Generator) -> Floats:
+    """Sets × candidates: distance of each from the stretch of each set, which holds all fixed numbers."""
+    fixed, drawn = places[:-count], places[-count:]
+    low, high = float(fixed.min()), float(fixed.max())
+    spare = np.maximum(rng.uniform(_NARROWEST, 1, sets) * math.log(FURTHEST) - (high - low), 0)
+    if len(fixed) > 2:
+        spare = (high - low) * rng.uniform(0.1, 1, sets)
+    starts = low - rng.random(sets) * spare
+    ends = starts + (high - low) + spare
+    return np.asarray(np.maximum(starts[:, None] - drawn, drawn - ends[:, None]))
 
-    def _apart(self, order: Sequence[int]) -> list[int]:
-        """The first that are not close to each other; where these are too few, the first of the others."""
-        taken: list[int] = []
-        passed: list[int] = []
-        chosen = 0
-        for candidate in order:
-            if len(taken) == self._need:
-                break
-            if chosen & self._close[candidate]:
-                passed.append(candidate)
-            else:
-                taken.append(candidate)
-                chosen |= 1 << candidate
-        return taken + passed[: self._need - len(taken)]
+
+def _apart(order: Sequence[int], close: Sequence[int], need: int) -> list[int]:
+    """The first that are not close to each other; where these are too few, the first of the others."""
+    taken: list[int] = []
+    passed: list[int] = []
+    chosen = 0
+    for candidate in order:
+        if len(taken) == need:
+            break
+        if chosen & close[candidate]:
+            passed.append(candidate)
+        else:
+            taken.append(candidate)
+            chosen |= 1 << candidate
+    return taken + passed[: need - len(taken)]

@@ -27,11 +27,8 @@ class WordNet:
             if not line.startswith(" "):
                 lemma, _, count, *rest = line.split()
                 self._offsets[lemma] = tuple(map(int, rest[-int(count) :]))
-        self._singular = {
-            plural: singular
-            for plural, *rest in (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
-            for singular in rest[:1]
-        }
+        exceptions = (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
+        self._singular = {words[0]: words[1] for words in exceptions if len(words) > 1}
         self._above: dict[int, frozenset[int]] = {}
         self._depth: dict[int, int] = {}
 
@@ -56,12 +53,7 @@ class WordNet:
     def above(self, synset: int) -> frozenset[int]:
         """A synset and all its hypernyms."""
         if synset not in self._above:
-            seen, waiting = {synset}, [synset]
-            while waiting:
-                new = [parent for parent in self.parents(waiting.pop()) if parent not in seen]
-                seen.update(new)
-                waiting += new
-            self._above[synset] = frozenset(seen)
+            self._above[synset] = frozenset((synset,)).union(*map(self.above, self.parents(synset)))
         return self._above[synset]
 
     def depth(self, synset: int) -> int:

@@ -11,16 +11,14 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks.images import decode_base64, spoken
+from eyetest.benchmarks.images import IMAGE_ENDINGS, decode_base64, spoken
 from eyetest.errors import InputError, heading, short
-from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import KINDS_LISTED, decode, known_table, read_document
 from eyetest.tabular.table import Values, table_kind
 
-_IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
-_NO_LINES = (*_IMAGES, ".bin")
+_NO_LINES = (*IMAGE_ENDINGS, ".bin")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".7z", ".rar")
 _SHORTEST_BASE64 = 1_000  # of an image; no name is as long
 Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
@@ -138,16 +136,13 @@ class AnnotationFiles:
     def _first_line(self, path: Path) -> str:
         if path.suffix.lower() in _NO_LINES or table_kind(path) in (".json", ".jsonl", ".parquet", ".xlsx"):
             return ""
-        try:
-            return next((line for line in self.lines(path) if not line.startswith("#")), "")
-        except InputError:
-            return ""
+        return next((line for line in self.lines(path) if not line.startswith("#")), "")
 
-    def unlike(self, expected: str, found: str = "") -> InputError:
+    def unlike(self, expected: str) -> InputError:
         """The error where none of the files is what was expected."""
         names = ", ".join(str(path) for path in self.named[:3])
         why = f" ({self._unreadable})" if self._unreadable else ""
-        return InputError(f"{names}: {found and f'{found}; '}expected {expected}{why}")
+        return InputError(f"{names}: expected {expected}{why}")
 
 
 class Entries:

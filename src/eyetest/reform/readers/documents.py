@@ -16,8 +16,7 @@ _SPLITS = {"training_data": "train", "testing_data": "test"}
 @reads("visdial", 'VisDial\'s JSON, {"data": {"questions", "answers", "dialogs"}}, and its dense annotations')
 def _read_visdial(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per dialogue; questions and answers are in two lists, indexed by dialogues."""
-    expected = 'VisDial\'s JSON, {"data": {"questions": […], "answers": […], "dialogs": […]}}'
-    path, _, data = next(files.entries(("questions", "answers", "dialogs"), expected).by_file())
+    path, _, data = next(files.entries(("questions", "answers", "dialogs"), _read_visdial.summary).by_file())
     tags = {"split": split} if (split := files.top(path).get("split")) else {}
     relevance: _Relevance = {
         (str(entry["image_id"]), int(entry["round_id"])): entry.get("gt_relevance") or entry["relevance"]
@@ -54,8 +53,7 @@ def _turns(dialog: Values, data: Values, image: str, relevance: _Relevance) -> I
 @reads("funsd", 'FUNSD\'s JSON, one file a form: {"form": [{id, text, label, linking: [[key, value], …]}]}')
 def _read_funsd(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per key of a form; its answer is all that the key is linked to, in the order of the links."""
-    expected = 'FUNSD\'s JSON, one file a form: {"form": [{"id": …, "text": …, "linking": …}]}'
-    forms = files.entries(("form",), expected)
+    forms = files.entries(("form",), _read_funsd.summary)
     return Annotations(lambda: (key for path, _, form in forms.by_file() for key in _form_keys(path, form["form"])))
 
 
@@ -78,8 +76,7 @@ def _form_keys(path: Path, form: list[Values]) -> Iterator[Annotation]:
 @reads("wikihow", "wikiHow articles: {methods: [{name, steps: [{headline, img}]}]}, each in a folder of its own")
 def _read_wikihow(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per step that has an image, with all steps of its method."""
-    expected = 'wikiHow articles, {"methods": [{"name": …, "steps": [{"headline": …, "img": …}]}]}'
-    articles = files.entries(("methods",), expected)
+    articles = files.entries(("methods",), _read_wikihow.summary)
     return Annotations(lambda: (step for path, _, article in articles.by_file() for step in _steps(path, article)))
 
 
@@ -102,8 +99,7 @@ def _steps(path: Path, article: Values) -> Iterator[Annotation]:
 @reads("coco-objects", "COCO's instances JSON: images, annotations with bbox and category_id, categories")
 def _read_coco_objects(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per image, with all its objects."""
-    expected = 'COCO\'s instances JSON, {"images": …, "annotations": [{"bbox": …}], "categories": …}'
-    documents = list(files.entries(("images", "categories", "annotations"), expected))
+    documents = list(files.entries(("images", "categories", "annotations"), _read_coco_objects.summary))
     classes = {entry["name"]: entry for document in documents for entry in document["categories"]}
     return Annotations(
         lambda: (record for document in documents for record in _coco_images(document)),

@@ -175,7 +175,7 @@ class _Mapper:
         self._classes = {str(number): label.name for number, label in enumerate(classes, settings.first)}
         self._classes |= {label.synset: label.name for label in classes if label.synset}
         self._strict = strict = not settings.keys and not settings.lines
-        self._fields = {name: _find_all(spec, strict=strict) for name, spec in settings.fields.items()}
+        self._fields = {name: _find(spec, strict=strict) for name, spec in settings.fields.items()}
         tags = settings.tags if isinstance(settings.tags, dict) else {name: name for name in settings.tags}
         self._tags = {name: _find(spec, strict=strict) for name, spec in tags.items()}
         self._only = {_find(spec, strict=strict): values for spec, values in settings.only.items()}
@@ -214,7 +214,7 @@ class _Mapper:
         if not self._settings.each:
             yield values
             return
-        whole = _decoded(_find_all(self._settings.each, strict=False)(values))
+        whole = _decoded(_find(self._settings.each, strict=False)(values))
         parts: Any = whole.items() if isinstance(whole, dict) else whole or ()
         if not isinstance(self._settings.each, str):
             parts = zip(*parts, strict=True)
@@ -293,16 +293,13 @@ class _Mapper:
         return number
 
 
-def _find_all(spec: Spec, *, strict: bool) -> Find:
-    """Find the value of a specification, or a list of the values of several."""
-    if isinstance(spec, str):
-        return _find(spec, strict=strict)
-    finds = [_find(part, strict=strict) for part in spec]
-    return lambda values: [find(values) for find in finds]
-
-
-def _find(spec: str, *, strict: bool) -> Find:
-    """Find the first alternative that is not empty; ``strict`` refuses records that have none of the columns."""
+def _find(spec: Spec, *, strict: bool) -> Find:
+    """Find the first alternative that is not empty, or a list of those of several specifications; ``strict`` refuses
+    records that have none of the columns.
+    """
+    if not isinstance(spec, str):
+        finds = [_find(part, strict=strict) for part in spec]
+        return lambda values: [find(values) for find in finds]
     names = [spec] if _BETWEEN_ALTERNATIVES.search(spec) is None else _BETWEEN_ALTERNATIVES.split(spec)
     ways = [_template(name) if _PLACEHOLDER.search(name) else _column(name) for name in names]
 

@@ -65,14 +65,6 @@ class Kit:
         if line not in self.notes:
             self.notes.append(line)
 
-    def made(self, results: Iterable[Made]) -> Iterator[ItemDraft]:
-        """The drafts among some results; the others are reasons for skipping records, which are counted."""
-        for result in results:
-            if isinstance(result, str):
-                self.passed_over[result] += 1
-            else:
-                yield result
-
 
 Drafts = Callable[[Annotations, Any, Kit], Iterator[ItemDraft]]
 
@@ -96,7 +88,11 @@ def reformer(
     def decorate(start: Callable[..., Iterator[Made] | Callable[[Annotation], Made]]) -> Reformer:
         def drafts(annotations: Annotations, given: Any, kit: Kit) -> Iterator[ItemDraft]:
             made = start(annotations, given, kit)
-            return kit.made(map(made, annotations) if callable(made) else made)
+            for result in map(made, annotations) if callable(made) else made:
+                if isinstance(result, str):
+                    kit.passed_over[result] += 1
+                else:
+                    yield result
 
         return Reformer(name, summary, settings, drafts)
 

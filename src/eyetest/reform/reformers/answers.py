@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from eyetest.errors import percent
-from eyetest.records import MAX_CHOICES, Choice, Turn
+from eyetest.records import MAX_CHOICES, Turn
 from eyetest.records.item import DIALOGUE, TURN
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings
 from eyetest.reform.distractors import differs, plain
 from eyetest.reform.distractors.answer_kinds import TWO_SIDED
-from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
+from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, majority
 from eyetest.reform.reformers import (
     ItemDraft,
     Kit,
@@ -68,21 +68,14 @@ def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> Made:
         return "no gold" if record.gold is None else "fewer than two options"
     if not record.images:
         return "no image belongs to it"
-    choices = _as_many(record, record.gold, settings.options, kit)
+    choices = listed_choices(record.options, record.gold)
+    if len(choices) > settings.options:
+        chance = kit.chance(record.id, "options")
+        wrong = [(choice.text, "the dataset's options") for choice in choices if not choice.correct]
+        choices = shuffled(record.options[record.gold], chance.sample(wrong, settings.options - 1), chance)
     if settings.shuffle:
         choices = tuple(kit.chance(record.id, "order").sample(choices, len(choices)))
     return draft(record, question=settings.question, hint=record.hint, choices=choices)
-
-
-def _as_many(record: Annotation, gold: int, most: int, kit: Kit) -> tuple[Choice, ...]:
-    """All options of a record in its order, or as many as are wanted."""
-    if len(record.options) <= most:
-        return listed_choices(record.options, gold)
-    chance = kit.chance(record.id, "options")
-    right = record.options[gold]
-    wrong = [option for position, option in enumerate(record.options) if position != gold]
-    others = [(option, "the dataset's options") for option in chance.sample(wrong, most - 1)]
-    return shuffled(right, others, chance)
 
 
 class OpenAnswerSettings(FileSettings, frozen=True):
@@ -181,12 +174,19 @@ def _collect(
 
 
 def _note_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
-    """Note how often a distractor from the pool would have been right, by the answers of several people."""
+    """Note how often a distractor from the pool is the answer of a person that was held out when it was drawn."""
     from scipy.stats import binomtest  # noqa: PLC0415 (slow to load, and few datasets need it)
 
     questions = (_open_question(record) for record in annotations if len(record.answers) > 2)
     several = (asked for asked in questions if asked is not None)
-    hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))
+    hits, total, chance = 0, 0, kit.chance("risk")
+    for asked in islice(several, _MOST_MEASURED):
+        answers = list(asked.right)
+        held_out = answers.pop(chance.randrange(len(answers)))
+        known = OpenQuestion(asked.question, majority(answers)[0], tuple(answers), asked.type)
+        drawn = distractors.from_pool(known, chance)
+        total += len(drawn)
+        hits += sum(plain(text) == plain(held_out) for text in drawn)
     if total:
         bounds = binomtest(hits, total).proportion_ci(0.95, "exact")
         kit.note(

@@ -113,10 +113,10 @@ def pairs(words: Pairs, name: str, expected: str) -> dict[str, Any]:
     return {key: value for key, _, value in parts}
 
 
-def external_scores(external: Scores | None) -> dict[str, float]:
+def external_scores(external: Scores) -> dict[str, float]:
     """Scores of models from elsewhere, as they are or from a CSV file."""
     from eyetest.measures.results import read_external
 
-    if external is None or isinstance(external, Mapping):
-        return dict(external or {})
+    if isinstance(external, Mapping):
+        return dict(external)
     return read_external(path_of(external, "external"))

@@ -32,6 +32,15 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+def printable_data(data: Any) -> Any:
+    """Values for JSON, with all texts in them printable."""
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {printable_data(key): printable_data(value) for key, value in data.items()}
+    return [printable_data(value) for value in data] if isinstance(data, list | tuple) else data
+
+
 def clip(text: str, limit: int) -> str:
     """External text, shortened to the limit of a page."""
     text = printable(str(text))

@@ -140,7 +140,7 @@ class ReviewPages:
         if task.unsolved:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
-            decided = read_form(call.sent, task, self._collection.record(task.item))
+            decided = read_form(call.sent, task, self._collection.records([task.item])[task.item])
             self._project.decide(person, task, decided, _nonce_of(call))
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400

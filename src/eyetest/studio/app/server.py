@@ -191,7 +191,7 @@ class Site:
         self._names = {"localhost", socket.gethostname().lower(), front.host.lower(), public}
         self._headers = _HEADERS | ({"referrer-policy": "same-origin"} if project else {})
         self.paths: dict[str, dict[str, PageRoute]] = {}
-        self.add([PageRoute("GET", "/healthz", self._health)])
+        self.add([PageRoute("GET", "/healthz", lambda call: PlainTextResponse("ok\n"))])
         folder = str(project.folder.resolve()) if project else ""
         self.cookie = f"eyetest-{sha256(folder.encode('utf-8', 'replace')).hexdigest()[:8]}"  # of this review
 
@@ -278,10 +278,6 @@ class Site:
                 why = why.removeprefix(f"{self._project.database.path}: ")
                 around |= {"way": "Go on", "referrer": "same-origin"}
             return refused_page(why, status, **around)
-
-    def _health(self, call: PageCall) -> Response:
-        """Whether pages can be served; of a review, the database was read for the session before."""
-        return PlainTextResponse("ok\n")
 
     def _admitted(self, request: Request, session: ReviewSession | None) -> PageRoute:
         caller: Hashable = PageCall(request, None, {}).address if session is None else session.person.id

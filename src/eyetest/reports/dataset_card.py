@@ -105,9 +105,7 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     return convert(content, Statements, heading("fact"))
 
 
-EXPORTED = "data/test.parquet"
-EXPORTS = {"lmms-eval": EXPORTED}
-"""Export formats that are uploaded as they are, and what ``load_dataset`` opens in them."""
+EXPORTED = "data/test.parquet"  # what ``load_dataset`` opens in an export that is uploaded as it is
 
 
 class SourceLicence(NamedTuple):

@@ -20,7 +20,7 @@ from eyetest.measures.tables import Protocol, like, protocol_label, side_by_side
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.pages.page import clip, estimate, printable, printable_data, write_page
 from eyetest.records import BLIND_MODALITIES
-from eyetest.reports.report import Material, ReportItems
+from eyetest.reports.report import Material
 
 VIEWS = {"image": "with image", "no_image": "without image", "gain": "gain"}
 _ENDS = ("", "_low", "_high", "_rank")
@@ -265,9 +265,12 @@ def _facts(material: Material) -> dict[str, dict[str, str]]:
 
 def _links(material: Material, at: ItemsAt) -> dict[str, Any]:
     """How the address of a cell's items begins, and the condition of each benchmark under which they were asked."""
-    items = ReportItems(material, at=at)
-    asked = {name: items.words_of(way) for name, way in material.usual_ways.items()}
-    return {"before": at.before, "asked": asked, "several": len(material.usual_ways) > 1} if at.before else {}
+    named = ("modality", *material.results.varied(PROTOCOL))
+    asked = {}
+    for benchmark, way in material.usual_ways.items():
+        words = (value for axis, value in zip(PROTOCOL, way, strict=True) if axis in named)
+        asked[benchmark] = " ".join(words)
+    return {"before": at.before, "asked": asked, "several": len(asked) > 1} if at.before else {}
 
 
 def write_leaderboard_page(

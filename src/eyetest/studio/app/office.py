@@ -263,7 +263,6 @@ def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any
         )
     by_name = {one["name"]: one for one in shown}
     return {
-        "kinds": [{"value": kind, "on": kind in filled.get("decision", ())} for kind in KINDS],
         "named": by_name,
         "fields": [one for one in shown if one["name"].startswith(LABEL)],
         "edits": [one for one in shown if one["edits"]],

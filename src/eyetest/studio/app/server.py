@@ -11,7 +11,7 @@ from importlib.resources import files
 from ipaddress import ip_address
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -302,13 +302,10 @@ def _fields(body: bytes) -> dict[str, list[str]]:
     if len(body) > LONGEST_FORM:
         raise Refusal(413, "the form is too long")
     try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        sent = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise InputError("what was sent is not a form") from None
-    sent: dict[str, list[str]] = {}
-    for name, value in pairs:
-        sent.setdefault(name, []).append(value.replace("\r\n", "\n"))
-    return sent
+    return {name: [value.replace("\r\n", "\n") for value in values] for name, values in sent.items()}
 
 
 def _check_sender(

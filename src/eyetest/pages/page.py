@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import yaml
 from markupsafe import Markup, escape
 
 from eyetest.errors import as_named, percent
@@ -125,6 +126,14 @@ def write_page(
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as file:
         file.write_bytes(as_named(page.lstrip()).encode("utf-8", "replace"))
+
+
+@cache
+def template_data(name: str) -> dict[str, Any]:
+    """A YAML file of texts beside the templates of reports."""
+    text = resources.files("eyetest.reports").joinpath("templates", name).read_text("utf-8")
+    data: dict[str, Any] = yaml.safe_load(text)
+    return data
 
 
 class Verbatim(str):

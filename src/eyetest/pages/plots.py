@@ -24,12 +24,6 @@ Across = Callable[[str], alt.X]
 Panel = tuple[Callable[..., ChartType], float, str]  # draws on an axis of rows ``y``; width; title or empty
 
 
-def dressed(chart: ChartType) -> ChartType:
-    """The chart in the colours and type of all figures."""
-    chart.config = palette.config()
-    return chart
-
-
 def bounded(*names: str) -> list[str]:
     """The columns of estimates: each value, and both ends of its interval."""
     return [f"{name}{end}" for name in names for end in _ENDS]
@@ -86,19 +80,13 @@ def rows(names: Sequence[str], field: str = "series", **scale: Any) -> alt.Y:
 def across(title: str, *, form: str = PERCENT, domain: Sequence[float] | None = None, ticks: int = 5) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
-    axis = alt.Axis(tickCount=ticks, labelExpr=_labels(form))
-    return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=axis)
+    return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=ticked(form, ticks))
 
 
-def _labels(form: str) -> str:
-    """How the ticks of an axis are labelled; shares in per cent."""
+def ticked(form: str = PERCENT, ticks: int = 5) -> alt.Axis:
+    """An axis with its numbers in this form; shares in per cent."""
     scale = 100 if form in (PERCENT, POINTS) else 1
-    return f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')"
-
-
-def shares() -> alt.Axis:
-    """An axis of shares."""
-    return alt.Axis(tickCount=5, labelExpr=_labels(PERCENT))
+    return alt.Axis(tickCount=ticks, labelExpr=f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')")
 
 
 def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.LayerChart:

@@ -4,8 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +16,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
 from eyetest.errors import InputError, counted, heading, nearest, param, short
 from eyetest.measures.stats.intervals import mean
-from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown
+from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown, template_data
 from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import RefinementHistory, Residual, read_refinement
 from eyetest.store import replacing_file
@@ -65,7 +63,7 @@ class Licence(NamedTuple):
     def on_the_hub(self) -> str:
         """Its name on the hub."""
         word = "-".join(self.stated.lower().replace("_", " ").split())
-        known = {spdx.lower(): name or spdx.lower() for spdx, name in _data()["licences"].items()}
+        known = {spdx.lower(): name or spdx.lower() for spdx, name in template_data("card.yaml")["licences"].items()}
         return str(known.get(word, "other")) if self.is_known else _UNKNOWN
 
 
@@ -236,7 +234,7 @@ def _front_matter(known: Known) -> str:
         "license_link": other if other.startswith("https://") else "",
         "language": list(known.facts.language),
         "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
-        "size_categories": [size for size, most in _data()["sizes"].items() if items < most][:1],
+        "size_categories": [size for size, most in template_data("card.yaml")["sizes"].items() if items < most][:1],
         "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": known.data_files}]}],
     }
@@ -244,16 +242,9 @@ def _front_matter(known: Known) -> str:
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)
 
 
-@cache
-def _data() -> dict[str, Any]:
-    file = resources.files("eyetest.reports").joinpath("templates", "card.yaml")
-    data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return data
-
-
 def _croissant(known: Known, items: Path) -> dict[str, Any]:
     """The Croissant description of a benchmark folder or an export, for ``mlcroissant``."""
-    manifest, facts, words, at = known.manifest, known.facts, _data(), known.data_files
+    manifest, facts, words, at = known.manifest, known.facts, template_data("card.yaml"), known.data_files
     unknown = "UNKNOWN: no licence is stated under which this may be used"
     optional = {
         "description": facts.about or manifest.source or f"{known.name}: no description.",
@@ -302,7 +293,7 @@ def _entry(kind: str, path: str, **more: Any) -> dict[str, Any]:
 def _field(column: pa.Field, file: str) -> dict[str, Any]:
     """A column as a field: a list is a repeated one, a list of structs one with fields inside."""
     source = {"fileObject": {"@id": file}, "extract": {"column": column.name}}
-    description = _data()["fields"].get(column.name, "text about the item")
+    description = template_data("card.yaml")["fields"].get(column.name, "text about the item")
     about = _entry("Field", f"items/{column.name}", description=description)
     if not pa.types.is_list(column.type):
         return {**about, "dataType": _kind(column.type), "source": source}

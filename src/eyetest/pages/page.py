@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from eyetest.errors import as_named, percent
 from eyetest.harden.screenshot.formulas import Formula, mathml, split_formulas, whole_formula
 from eyetest.pages.palette import dark_rules
-from eyetest.store import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, write_file
 from eyetest.version import __version__
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -124,8 +124,7 @@ def write_page(
     """Fill a web page and write it atomically."""
     page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
-    with replacing_file(to, overwrite=overwrite) as file:
-        file.write_bytes(as_named(page.lstrip()).encode("utf-8", "replace"))
+    write_file(to, as_named(page.lstrip()), overwrite=overwrite)
 
 
 @cache

@@ -19,7 +19,7 @@ from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown, template_data
 from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import RefinementHistory, Residual, read_refinement
-from eyetest.store import replacing_file
+from eyetest.store import write_file, write_json
 from eyetest.store.files import is_as_written, signed
 from eyetest.store.handwritten import convert, read_yaml
 
@@ -74,9 +74,7 @@ def read_facts(path: Path) -> Statements:
 
 def write_facts(path: Path, facts: Statements) -> None:
     """Write a ``card.yaml``."""
-    text = yaml.safe_dump(msgspec.to_builtins(facts), sort_keys=False, allow_unicode=True)
-    with replacing_file(path) as file:
-        file.write_text(text, encoding="utf-8")
+    write_file(path, yaml.safe_dump(msgspec.to_builtins(facts), sort_keys=False, allow_unicode=True))
 
 
 def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
@@ -205,13 +203,11 @@ def write_card(known: Known, data: Path, to: Path) -> None:
 
     ``data``: the folder of the file that ``load_dataset`` opens.
     """
-    described = msgspec.json.format(msgspec.json.encode(_croissant(known, data / known.data_files)), indent=2)
+    described = _croissant(known, data / known.data_files)
     front = Verbatim(_front_matter(known))
     contents = {"known": known, "front_matter": front, "share": share, "counted": counted}
-    with replacing_file(to / README) as file:
-        file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
-    with replacing_file(to / CROISSANT) as file:
-        file.write_bytes(described + b"\n")
+    write_file(to / README, signed(fill_markdown("dataset_card.md.j2", contents)))
+    write_json(to / CROISSANT, described)
 
 
 def refuse_edited(to: Path) -> None:

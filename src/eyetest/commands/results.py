@@ -184,7 +184,9 @@ class Written(Found):
     def __init__(
         self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = (), counts: "pl.DataFrame | None" = None
     ) -> None:
-        super().__init__("", counts, notes, data={**facts, "notes": list(notes)})
+        written = Lines(Text(safe(line)))
+        text = written if counts is None else Group(estimates(counts), written)
+        super().__init__("", counts, notes, text, {**facts, "notes": list(notes)})
         self.line, self.facts = line, dict(facts)
 
     @property
@@ -192,10 +194,6 @@ class Written(Found):
         """The counts, or else the facts as one row; a fact with several values is left out."""
         plain = {name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}
         return pl.DataFrame([plain]) if self.table is None else self.table
-
-    def __rich__(self) -> RenderableType:
-        line = Lines(Text(safe(self.line)))
-        return line if self.table is None else Group(estimates(self.table), line)
 
 
 class NewBenchmark(Written):

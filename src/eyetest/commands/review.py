@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -285,12 +285,9 @@ class ReviewStatus(Found):
         named = {"reviewers": progress.reviewing, "admins": progress.disputes}
         rows = [(name, count.made, count.open) for name, count in named.items() if count.made or count.open]
         frame = pl.DataFrame(rows, {"decisions of": pl.String, "made": pl.Int64, "open": pl.Int64}, orient="row")
-        super().__init__(f"{self.plan.name} · {', '.join(words)}", frame, [*filter(None, notes)])
-
-    def as_json(self) -> Any:
-        """The plan, the progress, the agreement and the people."""
         people = [row._asdict() for row in self.people]
-        return {"plan": self.plan, "progress": self.progress, "agreement": self.agreement, "people": people}
+        data = {"plan": self.plan, "progress": progress, "agreement": self.agreement, "people": people}
+        super().__init__(f"{self.plan.name} · {', '.join(words)}", frame, [*filter(None, notes)], data=data)
 
     def __rich__(self) -> RenderableType:
         people = [

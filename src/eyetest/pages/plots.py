@@ -24,6 +24,12 @@ Across = Callable[[str], alt.X]
 Panel = tuple[Callable[..., ChartType], float, str]  # draws on an axis of rows ``y``; width; title or empty
 
 
+def dressed(chart: ChartType) -> ChartType:
+    """The chart in the colours and type of all figures."""
+    chart.config = palette.config()
+    return chart
+
+
 def bounded(*names: str) -> list[str]:
     """The columns of estimates: each value, and both ends of its interval."""
     return [f"{name}{end}" for name in names for end in _ENDS]

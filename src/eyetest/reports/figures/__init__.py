@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from eyetest.pages.page import template_data
-from eyetest.pages.palette import config
 from eyetest.registry import Registry
 
 if TYPE_CHECKING:
@@ -35,11 +34,9 @@ class Figure:
 
     def draw(self, frame: pl.DataFrame) -> "ChartType":
         """The styled chart of such numbers."""
-        from eyetest.pages.plots import one_each  # noqa: PLC0415 (loads altair, which most pages do not need)
+        from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages do not need)
 
-        drawn = one_each(frame, self.by, self.chart)
-        drawn.config = config()
-        return drawn
+        return dressed(one_each(frame, self.by, self.chart))
 
 
 FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE", "figure")

@@ -198,17 +198,16 @@ def _epilogue(function: Callable[..., Any]) -> str:
 def run(words: Sequence[str]) -> int:
     """Parse a command line, run its command and print the result; the exit code."""
     app = application(words)
-    code = _global_options(app, shown=not asked(words, all_commands()))
+    _global_options(app, shown=not asked(words, all_commands()))
     try:
-        app.meta(list(words), exit_on_error=False, print_error=False)
+        return app.meta(list(words), exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         raise _usage_error(error, words) from None
-    return code[0]
 
 
-def _global_options(app: App, *, shown: bool) -> list[int]:
-    """Add the options of every command to an application; its exit code, once it has run."""
-    show, code = Parameter(show=shown), [0]
+def _global_options(app: App, *, shown: bool) -> None:
+    """Add the options of every command to an application, which then returns the exit code."""
+    show = Parameter(show=shown)
 
     @app.meta.default
     def command(  # noqa: D417
@@ -218,7 +217,7 @@ def _global_options(app: App, *, shown: bool) -> list[int]:
         verbose: Annotated[bool, show] = False,
         log: Annotated[Path | None, show, Parameter(env_var="EYETEST_LOG")] = None,
         allow_env: Annotated[list[str] | None, show] = None,
-    ) -> None:
+    ) -> int:
         """Run a command.
 
         Args:
@@ -231,11 +230,10 @@ def _global_options(app: App, *, shown: bool) -> list[int]:
         """
         if allow_env:
             import_module("eyetest.models.openai.connection").allow_variables(allow_env)
-        code[0] = _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log)
+        return _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log)
 
     app.meta.group_parameters = _GLOBAL
     app.suppress_keyboard_interrupt = app.meta.suppress_keyboard_interrupt = False
-    return code
 
 
 def _call(

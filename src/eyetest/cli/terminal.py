@@ -225,7 +225,6 @@ def log_fault(error: Exception) -> str:
     return f"a fault in eyetest, not in your files: {what} ({where}); the traceback is {place}; please report it"
 
 
-_log = logging.getLogger(__name__)
 _LOOKS_A_SECOND = 2
 _SECONDS_BETWEEN_LINES = 15.0
 

@@ -74,11 +74,6 @@ class RunResult(Run, Result):
         super().__init__(path)
         self.progress, self.notes, self.exit_code = progress, notes_on(progress, path), exit_code_of(progress)
 
-    @property
-    def run(self) -> Run:
-        """The run alone."""
-        return Run(self.path)
-
     @cached_property
     def frame(self) -> pl.DataFrame:
         """How many answers there are, by model, condition and outcome."""
@@ -126,7 +121,7 @@ class RaceResult(RunResult):
         return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return cards.card(self.verdict, cards.words_of(self.frame), self.notes)
+        return cards.card(self.verdict, self.frame, self.notes)
 
 
 def describe(

@@ -15,6 +15,9 @@ from eyetest.reports import dataset_card
 from eyetest.reports.dataset_card import EXPORTED
 from eyetest.store.hub import HubDataset, push_folder
 
+UPLOADED = "lmms-eval"
+"""The format whose exports are uploaded as they are, and so get a card."""
+
 
 def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwrite: bool) -> Written:
     """Write a card into the benchmark's folder, or elsewhere; facts are kept in card.yaml."""
@@ -62,10 +65,13 @@ def home_of(bench: Path) -> tuple[Path, Path | None]:
     return bench, None
 
 
-def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
-    """The card beside an export that is uploaded as it is; nothing beside any other."""
-    if format_name in dataset_card.EXPORTS:
-        _write_exported(bench, benchmark, folder, dataset_card.EXPORTS[format_name])
+def write_beside(bench: Path, benchmark: Benchmark, folder: Path) -> dataset_card.Known:
+    """Write the card beside an export that is uploaded as it is."""
+    home, refined = home_of(bench)
+    known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), refined)
+    known = known._replace(data_files=EXPORTED, exported=True)
+    dataset_card.write_card(known, folder, folder)
+    return known
 
 
 def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
@@ -76,7 +82,7 @@ def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
         folder = Path(name)
         (folder / EXPORTED).parent.mkdir()
         export_benchmark(benchmark, "parquet", folder / EXPORTED)
-        known = _write_exported(bench, benchmark, folder, EXPORTED)
+        known = write_beside(bench, benchmark, folder)
         with observer().steps(title := f"pushing {dataset}") as step:
             step(title, 0)
             page, is_new = push_folder(dataset, folder, f"{about}, written by eyetest", overwrite=overwrite)
@@ -87,11 +93,3 @@ def push(bench: Path, dataset: HubDataset, *, overwrite: bool) -> Written:
         )
     facts = {"kind": "items", "items": len(benchmark), "format": "parquet", "to": str(dataset)}
     return Written(f"{len(benchmark):,} items, {README}, {CROISSANT} → {dataset}", facts, notes)
-
-
-def _write_exported(bench: Path, benchmark: Benchmark, folder: Path, data: str) -> dataset_card.Known:
-    home, refined = home_of(bench)
-    known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), refined)
-    known = known._replace(data_files=data, exported=True)
-    dataset_card.write_card(known, folder, folder)
-    return known

@@ -3,7 +3,7 @@
 Whatever a dataset says is text there, never markup: templates escape it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -18,11 +18,16 @@ from eyetest.records import Item
 
 _FIRST_ITEMS = 3
 _LONGEST_CELL = 200
-MOST_SHOWN = 40
+_MOST_ROWS = 40
 
 
-def card(title: str, columns: Sequence[Mapping[str, Any]], notes: Iterable[str] = (), left_out: int = 0) -> str:
-    """A table as a card. A column has a ``name``, ``cells`` of text, and a ``kind``: text or number."""
+def card(title: str, frame: pl.DataFrame, notes: Iterable[str]) -> str:
+    """A table as a card."""
+    columns = [
+        {"name": name, "cells": cells, "kind": "text" if is_text(frame, name) else "number"}
+        for name, cells in texts_of(frame, _MOST_ROWS).items()
+    ]
+    left_out = max(0, len(frame) - _MOST_ROWS)
     return _page("table.html.j2", title=title, columns=columns, notes=notes, left_out=left_out)
 
 
@@ -47,11 +52,3 @@ def _shown(item: Item) -> dict[str, Any]:
 
 def _page(template: str, **contents: Any) -> str:
     return fill_page(template, contents, "eyetest.commands")
-
-
-def words_of(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """A table in words, a column at a time: its name, its cells, its kind."""
-    return [
-        {"name": name, "cells": cells, "kind": "text" if is_text(frame, name) else "number"}
-        for name, cells in texts_of(frame, MOST_SHOWN).items()
-    ]

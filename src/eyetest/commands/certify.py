@@ -13,7 +13,7 @@ from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
 from eyetest.commands.results import Found
-from eyetest.errors import InputError, counted, heading, param, percent
+from eyetest.errors import InputError, counted, first_line, heading, param, percent
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -150,8 +150,7 @@ def _read(file: Path) -> tuple[About, str]:
         inside = text[text.index(_BEGIN) + len(_BEGIN) :]
         return msgspec.json.decode(unescape(inside[: inside.index(_END)]), type=About), text
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{heading('check')}: {file} is no certificate: {reason}") from None
+        raise InputError(f"{heading('check')}: {file} is no certificate: {first_line(error)}") from None
 
 
 def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> About:

@@ -1,7 +1,6 @@
 """The commands ``import`` and ``export``: benchmarks and answers from and for other tools."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -269,10 +268,14 @@ def export_file(
         raise InputError(f"{param('format')} is missing; one of {', '.join((*writable(), _CARD))}")
     FORMATS[format]
     from eyetest.benchmarks import export_benchmark
-    from eyetest.commands.card import write_beside
+    from eyetest.commands.card import UPLOADED, write_beside
 
     benchmark = open_bench(path)
-    beside = partial(write_beside, path, benchmark, format)
+
+    def beside(folder: Path) -> None:
+        if format == UPLOADED:
+            write_beside(path, benchmark, folder)
+
     notes = export_benchmark(benchmark, format, target, overwrite=overwrite, beside=beside)
     known = {"kind": "items", "items": len(benchmark), "format": format, "to": str(target)}
     return Written(f"{len(benchmark):,} items as {format} → {target}", known, notes)

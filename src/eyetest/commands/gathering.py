@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyetest.commands import base
-from eyetest.commands.base import observer, open_bench, open_run, path_of, several
-from eyetest.commands.options import AnyRun, Bench, Measurable, Models, Pairs, Scores, Where, Words
+from eyetest.commands.base import observer, open_bench, open_run, several
+from eyetest.commands.options import AnyRun, Bench, Measurable, Models, Pairs, Where, Words
 from eyetest.errors import InputError, heading, listed, short
 
 if TYPE_CHECKING:
@@ -111,12 +111,3 @@ def pairs(words: Pairs, name: str, expected: str) -> dict[str, Any]:
     if wrong := ["".join(part) for part in parts if not part[1]]:
         raise InputError(f"{heading(name)}: found {short(wrong[0])}, expected {expected}")
     return {key: value for key, _, value in parts}
-
-
-def external_scores(external: Scores | None) -> dict[str, float]:
-    """Scores of models from elsewhere, as they are or from a CSV file."""
-    from eyetest.measures.results import read_external
-
-    if external is None or isinstance(external, Mapping):
-        return dict(external or {})
-    return read_external(path_of(external, "external"))

@@ -1,9 +1,10 @@
 """The command ``measure``: estimates with intervals from the scores of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
+from eyetest.commands.base import path_of
 from eyetest.commands.gathering import Scoring, settings
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, External, Measurable, Models, Pairs, ShortModel, Where, Words
@@ -71,7 +72,7 @@ def measure(
     if not runs:
         raise InputError(f"{name}: name a run to measure")
     from eyetest.measures import MEASURES
-    from eyetest.measures.results import own_settings
+    from eyetest.measures.results import own_settings, read_external
 
     chosen, own = MEASURES[name], gathering.pairs(set, "own", "KEY=VALUE")
     if isinstance(own.get(_EXTERNAL), str):
@@ -79,7 +80,9 @@ def measure(
     if external is not None:
         if _EXTERNAL not in chosen.own:
             raise InputError(f"{heading(_EXTERNAL)}: {chosen.name} takes no score from elsewhere")
-        own[_EXTERNAL] = gathering.external_scores(external)
+        if not isinstance(external, Mapping):
+            external = read_external(path_of(external, _EXTERNAL))
+        own[_EXTERNAL] = dict(external)
     how = settings(by, level, seed, own=own_settings(chosen, own))
     kept = gathering.gather(runs, Scoring(cluster=cluster, models=models, model=model, where=where))
     measured = chosen.measure(kept, how)

@@ -148,7 +148,7 @@ def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *,
     """
     from eyetest.commands.audit import audit
     from eyetest.pages.page import escape_markdown
-    from eyetest.store import replacing_file
+    from eyetest.store import write_file
     from eyetest.version import __version__
 
     usual = {name: known.default for name, known in signature(report).parameters.items()}
@@ -182,8 +182,7 @@ def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *,
     again = ("audit", place_of(things[0], benchmark), "--probe", probes, "--seed", given["seed"])
     version = f"eyetest {__version__}, fingerprint of the items {manifest.fingerprint[:16]}"
     lines += ["## To reproduce", f"```console\n$ {typed('eyetest', *again)}\n```", f"({version})"]
-    with replacing_file(file, overwrite=overwrite) as temporary:
-        temporary.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    write_file(file, "\n\n".join(lines) + "\n", overwrite=overwrite)
     return Written(f"page → {file}", {"page": str(file)})
 
 

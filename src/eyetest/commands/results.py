@@ -41,22 +41,33 @@ class Result:
     """What a command found. A subclass with a table overrides `frame`, any other `__rich__` and `as_json`."""
 
     title: str = ""
+    table: "pl.DataFrame | None" = None
     notes: Sequence[str] = ()
     """What a reader has to know beside the result; the command line prints notes to standard error."""
+    text: RenderableType | None = None
+    data: Any = None
+    html: str | None = None
+    """What a terminal, programs (as JSON) and a notebook get in place of the table."""
+    above: "Benchmark | Item | None" = None
+    """What a notebook shows above it."""
     exit_code: int = 0
     """What the command line exits with."""
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """The result as one table; bounds of an interval are columns ``x_low`` and ``x_high``."""
-        raise InputError(f"{param('output')}: this result is not one table; use table or json")
+        if self.table is None:
+            raise InputError(f"{param('output')}: this result is not one table; use table or json")
+        return self.table
 
     def as_json(self) -> Any:
         """Everything in the result, as values that JSON can hold."""
+        if self.data is not None:
+            return self.data
         return {"rows": printed.plain(self.frame).to_dicts(), "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
-        return estimates(self.frame)
+        return estimates(self.frame) if self.text is None else self.text
 
     def to_latex(self) -> str:
         """The table for a paper."""
@@ -70,8 +81,8 @@ class Result:
         return "\n".join([rendered(self.__rich__()), *(f"note: {line}" for line in self.notes)])
 
     def _repr_html_(self) -> str:
-        more = max(0, len(self.frame) - cards.MOST_SHOWN)
-        return cards.card(self.title, cards.words_of(self.frame), self.notes, left_out=more)
+        above = "" if self.above is None else self.above._repr_html_()
+        return above + (cards.card(self.title, self.frame, self.notes) if self.html is None else self.html)
 
 
 def rendered(renderable: RenderableType) -> str:
@@ -156,27 +167,9 @@ class Found(Result):
     notes: Sequence[str] = ()
     text: RenderableType | None = None
     data: Any = None
-    """What JSON holds."""
-    above: "Benchmark | Item | None" = None
-    """What a notebook shows above the table."""
     html: str | None = None
+    above: "Benchmark | Item | None" = None
     exit_code: int = 0
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """The table."""
-        return super().frame if self.table is None else self.table
-
-    def as_json(self) -> Any:
-        """Every row and the notes, or the item, the prompt, all answers, the recipe."""
-        return super().as_json() if self.data is None else self.data
-
-    def __rich__(self) -> RenderableType:
-        return super().__rich__() if self.text is None else self.text
-
-    def _repr_html_(self) -> str:
-        above = "" if self.above is None else self.above._repr_html_()
-        return above + (super()._repr_html_() if self.html is None else self.html)
 
 
 def listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], **more: Any) -> Found:
@@ -191,7 +184,9 @@ class Written(Found):
     def __init__(
         self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = (), counts: "pl.DataFrame | None" = None
     ) -> None:
-        super().__init__("", counts, notes, data={**facts, "notes": list(notes)})
+        written = Lines(Text(safe(line)))
+        text = written if counts is None else Group(estimates(counts), written)
+        super().__init__("", counts, notes, text, {**facts, "notes": list(notes)})
         self.line, self.facts = line, dict(facts)
 
     @property
@@ -199,10 +194,6 @@ class Written(Found):
         """The counts, or else the facts as one row; a fact with several values is left out."""
         plain = {name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}
         return pl.DataFrame([plain]) if self.table is None else self.table
-
-    def __rich__(self) -> RenderableType:
-        line = Lines(Text(safe(self.line)))
-        return line if self.table is None else Group(estimates(self.table), line)
 
 
 class NewBenchmark(Written):
@@ -220,4 +211,5 @@ class NewBenchmark(Written):
         self.benchmark = benchmark
 
     def _repr_html_(self) -> str:
-        return cards.benchmark_card(self.benchmark) + (cards.card("notes", [], self.notes) if self.notes else "")
+        notes = cards.card("notes", pl.DataFrame(), self.notes) if self.notes else ""
+        return cards.benchmark_card(self.benchmark) + notes

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,7 +11,7 @@ from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import Found, NewBenchmark, Written, estimates, safe
-from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
+from eyetest.errors import InputError, counted, heading, param, short, typed
 
 if TYPE_CHECKING:
     from eyetest.studio.project import ReviewProject
@@ -124,18 +124,12 @@ def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", revoke: bool = 
         'http://127.0.0.1:8765/enter/…'
 
     """
-    from typing import cast, get_args
-
-    from eyetest.studio.decisions import Role
-
-    if role not in get_args(Role):
-        raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
     with reviews.find_review(path_of(on, "on")) as project:
         if revoke:
             project.people.revoke(name)
             again = typed("eyetest", "review", "invite", name, "--on", project.folder)
             return Written(f"the link of {name} is withdrawn", {"name": name}, [f"a new link: {again}"])
-        link = project.link(project.people.invite(name, cast("Role", role)))
+        link = project.link(project.people.invite(name, role))
     facts = {"name": name, "role": role, "link": link}
     return Written(link, facts, [f"the link of {name}, valid for 30 days; earlier ones do not work any more"])
 
@@ -222,9 +216,8 @@ def import_review(file: AnyPath, /, *, on: AnyPath, reviewer: Reviewers = ()) ->
     """
     from eyetest.studio.exchange import read_review
 
-    words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
-    names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
-    for word in words:  # without an id, the name for decisions without a user
+    names: dict[str, str] = {}
+    for word in several(reviewer):  # without an id, the name for decisions without a user
         user, name = word.split("=", 1) if "=" in word else ("", word)
         if not name.strip():
             raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
@@ -292,12 +285,9 @@ class ReviewStatus(Found):
         named = {"reviewers": progress.reviewing, "admins": progress.disputes}
         rows = [(name, count.made, count.open) for name, count in named.items() if count.made or count.open]
         frame = pl.DataFrame(rows, {"decisions of": pl.String, "made": pl.Int64, "open": pl.Int64}, orient="row")
-        super().__init__(f"{self.plan.name} · {', '.join(words)}", frame, [*filter(None, notes)])
-
-    def as_json(self) -> Any:
-        """The plan, the progress, the agreement and the people."""
         people = [row._asdict() for row in self.people]
-        return {"plan": self.plan, "progress": self.progress, "agreement": self.agreement, "people": people}
+        data = {"plan": self.plan, "progress": progress, "agreement": self.agreement, "people": people}
+        super().__init__(f"{self.plan.name} · {', '.join(words)}", frame, [*filter(None, notes)], data=data)
 
     def __rich__(self) -> RenderableType:
         people = [

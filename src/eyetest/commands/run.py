@@ -1,7 +1,6 @@
 """The command ``run``: ask models about a benchmark and store every answer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +10,7 @@ from rich.text import Text
 from eyetest.commands.base import model_entries, new_path, open_bench, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Words, panel
-from eyetest.commands.results import Result, safe
+from eyetest.commands.results import Found, safe
 from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
@@ -145,30 +144,22 @@ def run(
     return job.execute(session, folder)
 
 
-@dataclass(frozen=True, repr=False)
-class PlanResult(Result):
-    """The calls that would be made, by stage; a command with one stage has the empty name for it."""
+class PlanResult(Found):
+    """The calls that would be made, a row for each stage and model; a command with one stage has the empty name for
+    it.
+    """
 
-    stages: "Mapping[str, Estimate]"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row for each stage and model."""
+    def __init__(self, stages: "Mapping[str, Estimate]") -> None:
+        self.stages = stages
         types = {"stage": pl.String, "model": pl.String, "calls": pl.Int64}
-        rows = [(stage, *row) for stage, estimate in self.stages.items() for row in estimate.by_model.items()]
-        return pl.DataFrame(rows, schema=types, orient="row")
-
-    def as_json(self) -> Any:
-        """Every number of every stage."""
-        plans = {stage: {"calls": plan.calls} | msgspec.to_builtins(plan) for stage, plan in self.stages.items()}
-        return plans[""] if [*plans] == [""] else plans
-
-    def __rich__(self) -> RenderableType:
+        rows = [(stage, *row) for stage, estimate in stages.items() for row in estimate.by_model.items()]
+        plans = {stage: {"calls": plan.calls} | msgspec.to_builtins(plan) for stage, plan in stages.items()}
         parts: list[RenderableType] = []
-        for stage, estimate in self.stages.items():
+        for stage, estimate in stages.items():
             parts += [Text(safe(stage), "bold")] if stage else []
             parts.append(estimate_table(estimate))
-        return Group(*parts)
+        frame, data = pl.DataFrame(rows, schema=types, orient="row"), plans[""] if [*plans] == [""] else plans
+        super().__init__("", frame, text=Group(*parts), data=data)
 
 
 def estimate_table(estimate: "Estimate") -> Table:

@@ -240,7 +240,7 @@ class StatusResult(Found):
 
     def _repr_html_(self) -> str:
         failed = [f"{calls:,} × {reason}" for reason, calls in self.failures.rows()]
-        return cards.card(self.title, cards.words_of(self.frame), [*failed, *self.notes, self.data["run"]])
+        return cards.card(self.title, self.frame, [*failed, *self.notes, self.data["run"]])
 
 
 def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:

@@ -104,24 +104,18 @@ def subset(
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
     folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
     steps, notes = list[str](), list[str]()
-    items = _kept(benchmark, words, unseen_by, steps, notes)
-    curves = None
-    pool, how = [item.id for item in items], f"{percent(share)}"
+    pool = [item.id for item in _kept(benchmark, words, unseen_by, steps, notes)]
+    curves, kept = None, set(pool)
     if like is not None:
-        chosen, how = _matching(benchmark, open_bench(like), pool, share, (compare, several(encoder)))
-        more: tuple[str, ...] = ()
+        kept, how = _matching(benchmark, open_bench(like), pool, share, (compare, several(encoder)))
+        steps.append(how)
     elif runs:
         results = gather(runs)
-        chosen, curves, more = draw_small(results, pool, share, seed)
-        how = f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, seed {seed}"
-        more = (*results.notes, *more)
-    if like is not None or runs:
-        items = [item for item in items if item.id in chosen]
-        notes += more
-        steps.append(how)
-    if not items:
+        kept, curves, more = draw_small(results, pool, share, seed)
+        notes += [*results.notes, *more]
+        steps.append(f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, seed {seed}")
+    if not kept:
         raise InputError("no item is left")
-    kept = {item.id for item in items}
     whole: Iterable[Item] = (item for item in benchmark if item.id in kept)
     name = f"{benchmark.manifest.name}-part"
     if option_count is not None:

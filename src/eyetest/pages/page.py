@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import yaml
 from markupsafe import Markup, escape
 
 from eyetest.errors import as_named, percent
 from eyetest.harden.screenshot.formulas import Formula, mathml, split_formulas, whole_formula
 from eyetest.pages.palette import dark_rules
-from eyetest.store import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, write_file
 from eyetest.version import __version__
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -30,6 +31,15 @@ _ADDRESS = re.compile(r"https?://[\w.~:/?#@%=&+,;-]+")
 def printable(text: str) -> str:
     """External text without characters that reverse text direction or are not allowed in pages."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def printable_data(data: Any) -> Any:
+    """Values for JSON, with all texts in them printable."""
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {printable_data(key): printable_data(value) for key, value in data.items()}
+    return [printable_data(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def clip(text: str, limit: int) -> str:
@@ -114,8 +124,15 @@ def write_page(
     """Fill a web page and write it atomically."""
     page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
-    with replacing_file(to, overwrite=overwrite) as file:
-        file.write_bytes(as_named(page.lstrip()).encode("utf-8", "replace"))
+    write_file(to, as_named(page.lstrip()), overwrite=overwrite)
+
+
+@cache
+def template_data(name: str) -> dict[str, Any]:
+    """A YAML file of texts beside the templates of reports."""
+    text = resources.files("eyetest.reports").joinpath("templates", name).read_text("utf-8")
+    data: dict[str, Any] = yaml.safe_load(text)
+    return data
 
 
 class Verbatim(str):

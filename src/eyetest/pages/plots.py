@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
-from eyetest.pages.page import clip, printable
+from eyetest.pages.page import clip, printable_data
 from eyetest.records import Condition
 
 WIDTH = 460
@@ -86,19 +86,13 @@ def rows(names: Sequence[str], field: str = "series", **scale: Any) -> alt.Y:
 def across(title: str, *, form: str = PERCENT, domain: Sequence[float] | None = None, ticks: int = 5) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
-    axis = alt.Axis(tickCount=ticks, labelExpr=_labels(form))
-    return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=axis)
+    return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=ticked(form, ticks))
 
 
-def _labels(form: str) -> str:
-    """How the ticks of an axis are labelled; shares in per cent."""
+def ticked(form: str = PERCENT, ticks: int = 5) -> alt.Axis:
+    """An axis with its numbers in this form; shares in per cent."""
     scale = 100 if form in (PERCENT, POINTS) else 1
-    return f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')"
-
-
-def shares() -> alt.Axis:
-    """An axis of shares."""
-    return alt.Axis(tickCount=5, labelExpr=_labels(PERCENT))
+    return alt.Axis(tickCount=ticks, labelExpr=f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')")
 
 
 def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.LayerChart:
@@ -202,13 +196,13 @@ ElementTree.register_namespace("", _SVG)
 
 
 def as_svg(chart: ChartType) -> str:
-    """The chart as an SVG file."""
-    return str(vl_convert.vegalite_to_svg(_printable(chart.to_dict()), allowed_base_urls=[]))
+    """The chart as an SVG file; the renderer fails on characters that XML forbids."""
+    return str(vl_convert.vegalite_to_svg(printable_data(chart.to_dict()), allowed_base_urls=[]))
 
 
 def as_png(chart: ChartType) -> bytes:
     """The chart as a PNG file, sharp enough for print."""
-    spec = _printable(chart.to_dict())
+    spec = printable_data(chart.to_dict())
     return bytes(vl_convert.vegalite_to_png(spec, scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
 
 
@@ -227,15 +221,6 @@ def for_page(svg: str, label: str) -> Markup:
     root.set("role", "img")
     root.set("aria-label", label)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
-
-
-def _printable(part: Any) -> Any:
-    """A specification without characters that XML forbids, on which the renderer fails."""
-    if isinstance(part, str):
-        return printable(part)
-    if isinstance(part, dict):
-        return {name: _printable(value) for name, value in part.items()}
-    return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
 
 
 def _strip(element: ElementTree.Element) -> None:

@@ -4,8 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +16,10 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
 from eyetest.errors import InputError, counted, heading, nearest, param, short
 from eyetest.measures.stats.intervals import mean
-from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown
+from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown, template_data
 from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import RefinementHistory, Residual, read_refinement
-from eyetest.store import replacing_file
+from eyetest.store import write_file, write_json
 from eyetest.store.files import is_as_written, signed
 from eyetest.store.handwritten import convert, read_yaml
 
@@ -65,7 +63,7 @@ class Licence(NamedTuple):
     def on_the_hub(self) -> str:
         """Its name on the hub."""
         word = "-".join(self.stated.lower().replace("_", " ").split())
-        known = {spdx.lower(): name or spdx.lower() for spdx, name in _data()["licences"].items()}
+        known = {spdx.lower(): name or spdx.lower() for spdx, name in template_data("card.yaml")["licences"].items()}
         return str(known.get(word, "other")) if self.is_known else _UNKNOWN
 
 
@@ -76,9 +74,7 @@ def read_facts(path: Path) -> Statements:
 
 def write_facts(path: Path, facts: Statements) -> None:
     """Write a ``card.yaml``."""
-    text = yaml.safe_dump(msgspec.to_builtins(facts), sort_keys=False, allow_unicode=True)
-    with replacing_file(path) as file:
-        file.write_text(text, encoding="utf-8")
+    write_file(path, yaml.safe_dump(msgspec.to_builtins(facts), sort_keys=False, allow_unicode=True))
 
 
 def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
@@ -105,9 +101,7 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     return convert(content, Statements, heading("fact"))
 
 
-EXPORTED = "data/test.parquet"
-EXPORTS = {"lmms-eval": EXPORTED}
-"""Export formats that are uploaded as they are, and what ``load_dataset`` opens in them."""
+EXPORTED = "data/test.parquet"  # what ``load_dataset`` opens in an export that is uploaded as it is
 
 
 class SourceLicence(NamedTuple):
@@ -209,13 +203,11 @@ def write_card(known: Known, data: Path, to: Path) -> None:
 
     ``data``: the folder of the file that ``load_dataset`` opens.
     """
-    described = msgspec.json.format(msgspec.json.encode(_croissant(known, data / known.data_files)), indent=2)
+    described = _croissant(known, data / known.data_files)
     front = Verbatim(_front_matter(known))
     contents = {"known": known, "front_matter": front, "share": share, "counted": counted}
-    with replacing_file(to / README) as file:
-        file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
-    with replacing_file(to / CROISSANT) as file:
-        file.write_bytes(described + b"\n")
+    write_file(to / README, signed(fill_markdown("dataset_card.md.j2", contents)))
+    write_json(to / CROISSANT, described)
 
 
 def refuse_edited(to: Path) -> None:
@@ -238,7 +230,7 @@ def _front_matter(known: Known) -> str:
         "license_link": other if other.startswith("https://") else "",
         "language": list(known.facts.language),
         "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
-        "size_categories": [size for size, most in _data()["sizes"].items() if items < most][:1],
+        "size_categories": [size for size, most in template_data("card.yaml")["sizes"].items() if items < most][:1],
         "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": known.data_files}]}],
     }
@@ -246,16 +238,9 @@ def _front_matter(known: Known) -> str:
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)
 
 
-@cache
-def _data() -> dict[str, Any]:
-    file = resources.files("eyetest.reports").joinpath("templates", "card.yaml")
-    data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return data
-
-
 def _croissant(known: Known, items: Path) -> dict[str, Any]:
     """The Croissant description of a benchmark folder or an export, for ``mlcroissant``."""
-    manifest, facts, words, at = known.manifest, known.facts, _data(), known.data_files
+    manifest, facts, words, at = known.manifest, known.facts, template_data("card.yaml"), known.data_files
     unknown = "UNKNOWN: no licence is stated under which this may be used"
     optional = {
         "description": facts.about or manifest.source or f"{known.name}: no description.",
@@ -304,7 +289,7 @@ def _entry(kind: str, path: str, **more: Any) -> dict[str, Any]:
 def _field(column: pa.Field, file: str) -> dict[str, Any]:
     """A column as a field: a list is a repeated one, a list of structs one with fields inside."""
     source = {"fileObject": {"@id": file}, "extract": {"column": column.name}}
-    description = _data()["fields"].get(column.name, "text about the item")
+    description = template_data("card.yaml")["fields"].get(column.name, "text about the item")
     about = _entry("Field", f"items/{column.name}", description=description)
     if not pa.types.is_list(column.type):
         return {**about, "dataType": _kind(column.type), "source": source}

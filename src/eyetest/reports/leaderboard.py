@@ -18,9 +18,9 @@ from eyetest.measures.stats.intervals import Floats, column_means, mean
 from eyetest.measures.stats.ranking import standings
 from eyetest.measures.tables import Protocol, like, protocol_label, side_by_side
 from eyetest.pages.item_links import NOWHERE, ItemsAt
-from eyetest.pages.page import clip, estimate, printable, write_page
+from eyetest.pages.page import clip, estimate, printable, printable_data, write_page
 from eyetest.records import BLIND_MODALITIES
-from eyetest.reports.report import Material, ReportItems
+from eyetest.reports.report import Material
 
 VIEWS = {"image": "with image", "no_image": "without image", "gain": "gain"}
 _ENDS = ("", "_low", "_high", "_rank")
@@ -206,16 +206,13 @@ class Board(NamedTuple):
         """What the page's script needs, as JSON that ends no element."""
         data: dict[str, Any] = {name: [getattr(line, name) for line in self.lines] for name in ("unread", "spent")}
         data |= {"facts": [line.facts for line in self.lines], "links": self.links, "shown": list(self.facts)}
-        data |= {
-            "columns": list(map(printable, self.columns)),
-            "models": [printable(line.model) for line in self.lines],
-        }
+        data |= {"columns": self.columns, "models": [line.model for line in self.lines]}
         data["cells"] = {
             view: [[0 if cell.value is None else cell for cell in line.cells[view]] for line in self.lines]
             for view in self.views
         }
         escapes = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&"}
-        return Markup(msgspec.json.encode(data).decode("utf-8", "replace").translate(escapes))  # noqa: S704 (no mark-up is left)
+        return Markup(msgspec.json.encode(printable_data(data)).decode("utf-8", "replace").translate(escapes))  # noqa: S704 (no mark-up is left)
 
 
 def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | None = None) -> Board:
@@ -268,9 +265,12 @@ def _facts(material: Material) -> dict[str, dict[str, str]]:
 
 def _links(material: Material, at: ItemsAt) -> dict[str, Any]:
     """How the address of a cell's items begins, and the condition of each benchmark under which they were asked."""
-    items = ReportItems(material, at=at)
-    asked = {printable(name): items.words_of(way) for name, way in material.usual_ways.items()}
-    return {"before": at.before, "asked": asked, "several": len(material.usual_ways) > 1} if at.before else {}
+    named = ("modality", *material.results.varied(PROTOCOL))
+    asked = {}
+    for benchmark, way in material.usual_ways.items():
+        words = (value for axis, value in zip(PROTOCOL, way, strict=True) if axis in named)
+        asked[benchmark] = " ".join(words)
+    return {"before": at.before, "asked": asked, "several": len(asked) > 1} if at.before else {}
 
 
 def write_leaderboard_page(

@@ -11,7 +11,7 @@ import polars as pl
 import yaml
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, damaged, typed
+from eyetest.errors import typed
 from eyetest.measures import Results
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
@@ -20,6 +20,8 @@ from eyetest.pages.page import write_page
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.records.recipe import ABOUT, VERDICTS
 from eyetest.reports.report import Material, laid_out
+from eyetest.runs.stored import one_line_if_damaged
+from eyetest.store import read_json
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
@@ -162,15 +164,9 @@ def recipe_yaml(recipe: Recipe) -> str:
 
 def read_refinement(folder: Path) -> RefinementHistory:
     """A refinement from its files."""
-    about, verdicts = folder / ABOUT, folder / VERDICTS
-    try:
-        record = msgspec.json.decode(about.read_bytes(), type=RefinementRecord)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(f"{about} is not what a refinement writes: {error}") from None
-    try:
-        frame = pl.read_parquet(verdicts, columns=["stage", "verdict", "reason"])
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(verdicts, error) from None
+    record = read_json(folder / ABOUT, RefinementRecord, "run eyetest refine again")
+    with one_line_if_damaged(folder / VERDICTS):
+        frame = pl.read_parquet(folder / VERDICTS, columns=["stage", "verdict", "reason"])
     return RefinementHistory(record, list(_outcomes(record.recipe, frame)))
 
 
@@ -248,10 +244,9 @@ def ranking_shift(
             return None
         keys = [name for name in ("benchmark", "model") if name in ranks.columns]
         score = {f"score {when}{end}": pl.col(f"accuracy{end}") * 100 for end in ("", "_low", "_high")}
-        rank = {f"rank {when}": "tie", f"rank {when}_low": "rank_low", f"rank {when}_high": "rank_high"}
-        shared = ranks.select(
-            *keys, pl.col("rank").alias(when), **{name: pl.col(of).cast(pl.Int64) for name, of in rank.items()}
-        )
+        ends = {"": "tie", "_low": "rank_low", "_high": "rank_high"}
+        rank = {f"rank {when}{end}": pl.col(name).cast(pl.Int64) for end, name in ends.items()}
+        shared = ranks.select(*keys, pl.col("rank").alias(when), **rank)
         tables.append(shared.join(scores.select(*keys, **score), on=keys, how="left", maintain_order="left"))
     table = tables[0].join(tables[1], on=keys, how="left", maintain_order="left")
     moved, others = (

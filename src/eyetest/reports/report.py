@@ -177,18 +177,6 @@ class ReportItems:
         about = self._about(benchmark)
         return ItemCount(number) if about is None else self.at.count(number, msgspec.structs.replace(about, **more))
 
-    def words_of(self, protocol: Sequence[str]) -> str:
-        """A condition by the axes in which these results differ."""
-        return " ".join(
-            value
-            for axis, value in zip(PROTOCOL, protocol, strict=True)
-            if axis == "modality" or axis in self._varied
-        )
-
-    @cached_property
-    def _varied(self) -> list[str]:
-        return self.material.results.varied(PROTOCOL)
-
 
 _IMAGES = ("svg", "png", "csv")
 

@@ -1,7 +1,6 @@
 """Answers of models to items: accuracies and statistics from a table, and replies that are read on demand."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from eyetest.records import BLIND_MODALITIES
 
 KEY = ("model", *PROTOCOL)  # what identifies a series
 SIGHTED = "image"
+_LEVEL = 0.95  # of intervals
 ASKED, GRADED = 1 << len(ANSWER_KINDS), 2 << len(ANSWER_KINDS)  # bits of any answer, of a score besides 0 and 1
 ANSWER_BITS: dict[str, int] = {kind: 1 << at for at, kind in enumerate(ANSWER_KINDS)} | {"asked": ASKED}
 ANSWER_BITS |= dict.fromkeys(("scored", "unscored"), ANSWER_BITS["right"] | ANSWER_BITS["wrong"])
@@ -99,7 +99,7 @@ class Answers:
         found = pl.col("position").is_in(pl.Series(having, dtype=pl.Int64).implode())
         return ~found if wanted.kind == "unscored" else found
 
-    def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
+    def accuracy(self, positions: NDArray[np.int64]) -> list[ModelAccuracy]:
         """Means with clustered intervals, as in the measure ``accuracy``, on some items."""
         if not self.series or not len(positions):
             nothing = dict.fromkeys(ANSWER_KINDS, 0)
@@ -115,7 +115,7 @@ class Answers:
         sums, sizes = (np.add.reduceat(values, starts, axis=1, dtype=float) for values in (scores, scored))
         binary = [not (row & GRADED).any() for row in kinds]
         means = ClusteredMeans.of(sums, sizes, binary)
-        low, high = bounds(means, level)
+        low, high = bounds(means, _LEVEL)
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = zip(means.total / means.n, low, high, means.n, strict=True)
         rows = []
@@ -129,7 +129,13 @@ class Answers:
         """Statistics of each item over models: its difficulty, and how many are right without the image."""
         sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
         usual = sighted or list(range(len(self.series)))
-        scored, blind = ~np.isnan(self.scores), self._blind
+        ways: dict[tuple[str, ...], dict[str, int]] = {}
+        for number, one in enumerate(self.series):
+            modality, *others = one.protocol
+            if modality in BLIND_MODALITIES:
+                ways.setdefault((one.model, *others), {})[modality] = number
+        blind = sorted(own[strictest({name: self.scores[at] for name, at in own.items()})] for own in ways.values())
+        scored = ~np.isnan(self.scores)
         right = (self.kinds[blind] & ANSWER_BITS["right"] > 0).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             columns = {
@@ -138,12 +144,3 @@ class Answers:
                 "blind_asked": scored[blind].sum(axis=0),
             }
         return pl.DataFrame(columns).fill_nan(None).with_columns(pl.col("blind_right", "blind_asked").cast(pl.Int64))
-
-    @cached_property
-    def _blind(self) -> list[int]:
-        ways: dict[tuple[str, ...], dict[str, int]] = {}
-        for number, one in enumerate(self.series):
-            modality, *others = one.protocol
-            if modality in BLIND_MODALITIES:
-                ways.setdefault((one.model, *others), {})[modality] = number
-        return sorted(own[strictest({name: self.scores[at] for name, at in own.items()})] for own in ways.values())

@@ -326,10 +326,6 @@ class Collection:
             raise InputError(f"no item {short(id_)}; {hint}")
         return self._index[id_]
 
-    def record(self, id_: str) -> Item:
-        """The item alone."""
-        return self.records([id_])[id_]
-
     def records(self, ids: Sequence[str]) -> dict[str, Item]:
         """The items alone."""
         positions = [self._position(id_) for id_ in ids]
@@ -359,13 +355,11 @@ class Collection:
                 for name in {row.benchmark for row in asked}
             }
             for row in rows:
-                own = [run[items[row.id].id] for run in answers.get(row.benchmark, ()) if row in asked]
-                yield self._story(row, items[row.id], own)
-
-    def _story(self, row: ItemRow, item: Item, runs: Sequence[tuple[list[ItemCase], int]]) -> ItemStory:
-        cases, unanswered = [case for some, _ in runs for case in some], sum(left for _, left in runs)
-        findings = self._findings.filter(position=row.position).to_dicts()
-        return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered)
+                item, verdicts = items[row.id], tuple(self.verdicts(row.position))
+                own = [run[item.id] for run in answers.get(row.benchmark, ()) if row in asked]
+                cases, unanswered = [case for some, _ in own for case in some], sum(left for _, left in own)
+                findings = self._findings.filter(position=row.position).to_dicts()
+                yield ItemStory(row.id, item, row, findings, verdicts, cases, unanswered)
 
     def verdicts(self, position: int) -> list[Verdict]:
         """The verdicts of stages on an item, in their order."""

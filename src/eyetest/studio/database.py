@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, get_args
 
-from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, nearest, param, short
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, nearest, short
 from eyetest.studio.decisions import Person, ReviewSession, Role
 from eyetest.studio.forms import checked_name
 
@@ -158,11 +158,11 @@ class People:
     def __init__(self, database: ReviewDatabase, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
-    def invite(self, name: str, role: Role = "reviewer") -> str:
+    def invite(self, name: str, role: str = "reviewer") -> str:
         """Create a link's token for a person. A new invitation ends the earlier one and its session."""
         person, token = checked_name(name), token_urlsafe(32)
         if role not in get_args(Role):
-            raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
+            raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO people (name, role, token, token_until) VALUES (?, ?, ?, ?) "

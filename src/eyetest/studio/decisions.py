@@ -49,7 +49,7 @@ def located(where: str) -> Iterator[None]:
         raise InputError(f"{where}: {error}") from None
 
 
-def read_decisions(path: Path, known: Collection[str] | None = None) -> list[Decision]:
+def read_decisions(path: Path, known: Collection[str]) -> list[Decision]:
     """The decisions of a table, if it exists; an item that is not ``known`` is refused."""
     decisions = []
     for where, row in sheet_rows(path) if path.exists() else ():
@@ -75,7 +75,7 @@ def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(f"{path} is no CSV: {error}") from None
 
 
-def read_row(row: Mapping[str, Any], known: Collection[str] | None) -> Decision:
+def read_row(row: Mapping[str, Any], known: Collection[str]) -> Decision:
     """The decision in a line of a table."""
     cells = {name: cell for name in columns(Decision) if (cell := row.get(name) or "").strip()}
     values: dict[str, Any] = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
@@ -97,9 +97,9 @@ def read_row(row: Mapping[str, Any], known: Collection[str] | None) -> Decision:
         raise InputError(str(error)) from None
 
 
-def find_item(item: str, known: Collection[str] | None) -> str | None:
+def find_item(item: str, known: Collection[str]) -> str | None:
     """The item that a cell names; a spreadsheet may have added spaces."""
-    return next((name for name in (item, item.strip()) if known is None or name in known), None)
+    return next((name for name in (item, item.strip()) if name in known), None)
 
 
 def by_item(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:

@@ -247,12 +247,14 @@ class ReviewProject:
         query = "SELECT answer FROM solved WHERE item = ? AND person = ?"
         solved = connection.execute(query, (slot.item, person.id)).fetchone()
         form = self.plan.form
+        own = _read(connection, "WHERE item = ? AND person = ? ORDER BY id", slot.item, person.id)
+        mine = standing(one for one in own if one.adjudicates == slot.adjudicates)
         return Task(
             item=item,
             form=msgspec.structs.replace(form, solve=False) if slot.adjudicates else form,
             adjudicates=bool(slot.adjudicates),
             earlier=tuple(one for one in standing(decisions) if not one.adjudicates),
-            mine=_last_decision(connection, person, slot),
+            mine=mine[-1] if mine else None,
             solved=solved[0] if solved else None,
         )
 
@@ -349,19 +351,13 @@ def is_review(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def decisions_in(
-    folder: Path,
-    known: Collection[str] | None = None,
-    tell: Callable[[str], None] = lambda line: None,
-    own: Sequence[Decision] | None = None,
-) -> dict[str, list[Decision]]:
-    """Decisions by item about ``known`` items: of a table in a folder and of its review (``own``: those of it)."""
-    if own is None:
-        own = []
-        if is_review(folder):
-            with ReviewProject.open(folder) as project:
-                own = project.decisions()
-    ours = [decision for decision in own if known is None or decision.item in known]
+def decisions_in(folder: Path, known: Collection[str], tell: Callable[[str], None]) -> dict[str, list[Decision]]:
+    """Decisions by item about ``known`` items: of a table in a folder and of its review."""
+    own: list[Decision] = []
+    if is_review(folder):
+        with ReviewProject.open(folder) as project:
+            own = project.decisions()
+    ours = [decision for decision in own if decision.item in known]
     if fewer := len(own) - len(ours):
         tell(f"{counted(fewer, 'decision')} in {folder / FILE}: about items that are not in this benchmark")
     return by_item([*made.read_decisions(folder / made.DECISIONS, known), *ours])
@@ -371,13 +367,6 @@ def _read(connection: sqlite3.Connection, which: str, *values: Any) -> list[Deci
     """Stored decisions."""
     rows = connection.execute("SELECT record FROM decisions " + which, values)  # noqa: S608 (constants)
     return [_DECISION.decode(record) for (record,) in rows]
-
-
-def _last_decision(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
-    """A person's last decision in a slot that was not withdrawn."""
-    rows = _read(connection, "WHERE item = ? AND person = ? ORDER BY id", slot.item, person.id)
-    decisions = standing(decision for decision in rows if decision.adjudicates == slot.adjudicates)
-    return decisions[-1] if decisions else None
 
 
 def _slot_of(connection: sqlite3.Connection, person: Person, item: str) -> Slot:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
-import yaml
 
+from eyetest.pages.page import template_data
 from eyetest.registry import Registry
 
 if TYPE_CHECKING:
@@ -51,11 +49,4 @@ def described(
     counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None,
 ) -> Figure:
     """A built-in figure; its position and texts are in ``templates/figures.yaml``."""
-    return Figure(name=name, numbers=numbers, chart=chart, counts=counts, **_texts()[name])
-
-
-@cache
-def _texts() -> dict[str, dict[str, Any]]:
-    file = resources.files("eyetest.reports").joinpath("templates", "figures.yaml")
-    texts: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return texts
+    return Figure(name=name, numbers=numbers, chart=chart, counts=counts, **template_data("figures.yaml")[name])

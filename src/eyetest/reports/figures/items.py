@@ -100,7 +100,7 @@ def _draw_failures(frame: pl.DataFrame) -> ChartType:
 
     def draw(part: pl.DataFrame) -> ChartType:
         order = part.sort("share", "series", descending=[True, False]).get_column("series").to_list()
-        x = alt.X("value:Q", title="share of calls", stack="zero", axis=plots.shares())
+        x = alt.X("value:Q", title="share of calls", stack="zero", axis=plots.ticked())
         y, shares = plots.rows(order), part.with_columns(pl.col(list(colours)) / pl.col("calls"))
         counted_of = pl.sum_horizontal(*_FAILURES)
         named = part.with_columns(

@@ -1,6 +1,7 @@
 """A static copy of the list: the same pages and scripts, with items in scripts, which pages on a disk may load."""
 
 from collections.abc import Iterator
+from functools import cache
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ import scipy
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER
-from eyetest.pages.page import fill_page, printable
+from eyetest.pages.page import fill_page, printable_data
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio.answers import GRADED
 from eyetest.studio.app import listing
 from eyetest.studio.app.items import show_story
-from eyetest.studio.app.listing import Address, Disclosure, ImageUrl, card
+from eyetest.studio.app.listing import Address, Disclosure, ImageUrl, ImageUrls, card
 from eyetest.studio.app.server import PACKAGE, Pixels, ServedImages, asset
 from eyetest.studio.collection import Collection
 
@@ -42,50 +43,49 @@ def write_bundle(
     with replacing_folder(to, overwrite=overwrite) as folder:
         for name in _FOLDERS:
             (folder / name).mkdir()
-        urls = _ImageFiles(collection, folder)
+        urls = _image_files(collection, folder)
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
         may = msgspec.structs.replace(listing.EVERYTHING if golds else listing.WITHOUT_GOLDS, replies=replies)
-        (folder / _DATA).write_bytes(
-            b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
-        )
+        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _json(_columns(collection, may)) + b";\n")
         contents = listing.list_page(collection, Address(), may) | {"rows": [], "bundle": True}
         contents |= {"policy": _POLICY, "scripts": (_DATA, "app.js", "bundle.js")}
         page = fill_page("browse.html.j2", contents, PACKAGE).lstrip()
         (folder / INDEX).write_bytes(page.encode("utf-8", "replace"))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
             for number, pieces in enumerate(_pieces(collection, kind, size, urls, may)):
-                data = f'eyetestChunk("{kind}", {number}, '.encode() + msgspec.json.encode(_clean(pieces)) + b");\n"
+                data = f'eyetestChunk("{kind}", {number}, '.encode() + _json(pieces) + b");\n"
                 (folder / kind / f"{number}.js").write_bytes(data)
     return len(collection)
 
 
-class _ImageFiles:
-    """Writes every image that an item shows, once."""
+def _json(data: Any) -> bytes:
+    return msgspec.json.encode(printable_data(data))
 
-    def __init__(self, collection: Collection, folder: Path) -> None:
-        self._images, self._folder = ServedImages(collection.image), folder
-        self._known: dict[str, ImageUrl] = {}
 
-    def __call__(self, sha256: str) -> ImageUrl:
-        """The path of an image in the bundle; empty where its file is missing."""
-        if sha256 not in self._known:
-            whole = self._images.whole(sha256)
-            file = small = self._write("images", sha256, whole)
-            if whole is None or len(whole.data) > _SMALL_BYTES:
-                small = self._write("thumbnails", sha256, self._images.small(sha256))
-            self._known[sha256] = ImageUrl(file, small)
-        return self._known[sha256]
+def _image_files(collection: Collection, folder: Path) -> ImageUrls:
+    """A function that writes an image at its first use, and gives its path in the bundle."""
+    images = ServedImages(collection.image)
 
-    def _write(self, kind: str, sha256: str, pixels: Pixels | None) -> str:
+    def write(kind: str, sha256: str, pixels: Pixels | None) -> str:
         if pixels is None:
-            return ""
+            return ""  # its file is missing
         name = f"{kind}/{sha256}.{pixels.kind}"
-        (self._folder / name).write_bytes(pixels.data)
+        (folder / name).write_bytes(pixels.data)
         return name
 
+    @cache
+    def written(sha256: str) -> ImageUrl:
+        whole = images.whole(sha256)
+        file = small = write("images", sha256, whole)
+        if whole is None or len(whole.data) > _SMALL_BYTES:
+            small = write("thumbnails", sha256, images.small(sha256))
+        return ImageUrl(file, small)
 
-def _pieces(collection: Collection, kind: str, size: int, urls: _ImageFiles, may: Disclosure) -> Iterator[list[str]]:
+    return written
+
+
+def _pieces(collection: Collection, kind: str, size: int, urls: ImageUrls, may: Disclosure) -> Iterator[list[str]]:
     for start in range(0, len(collection), size):
         rows = collection.rows(collection.everything, start, size)
         if kind == "cards":
@@ -152,12 +152,3 @@ def _series(collection: Collection) -> Iterator[dict[str, Any]]:
             "scores": [None if isnan(score) else score for score in scores.tolist()],
             "graded": np.flatnonzero(kinds & GRADED).tolist(),
         }
-
-
-def _clean(data: Any) -> Any:
-    """Data whose texts are safe in JSON inside a script."""
-    if isinstance(data, str):
-        return printable(data)
-    if isinstance(data, dict):
-        return {_clean(key): _clean(value) for key, value in data.items()}
-    return [_clean(value) for value in data] if isinstance(data, list | tuple) else data

@@ -140,7 +140,7 @@ class ReviewPages:
         if task.unsolved:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
-            decided = read_form(call.sent, task, self._collection.record(task.item))
+            decided = read_form(call.sent, task, self._collection.records([task.item])[task.item])
             self._project.decide(person, task, decided, _nonce_of(call))
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400
@@ -263,7 +263,6 @@ def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any
         )
     by_name = {one["name"]: one for one in shown}
     return {
-        "kinds": [{"value": kind, "on": kind in filled.get("decision", ())} for kind in KINDS],
         "named": by_name,
         "fields": [one for one in shown if one["name"].startswith(LABEL)],
         "edits": [one for one in shown if one["edits"]],

@@ -11,7 +11,7 @@ from importlib.resources import files
 from ipaddress import ip_address
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -191,7 +191,7 @@ class Site:
         self._names = {"localhost", socket.gethostname().lower(), front.host.lower(), public}
         self._headers = _HEADERS | ({"referrer-policy": "same-origin"} if project else {})
         self.paths: dict[str, dict[str, PageRoute]] = {}
-        self.add([PageRoute("GET", "/healthz", self._health)])
+        self.add([PageRoute("GET", "/healthz", lambda call: PlainTextResponse("ok\n"))])
         folder = str(project.folder.resolve()) if project else ""
         self.cookie = f"eyetest-{sha256(folder.encode('utf-8', 'replace')).hexdigest()[:8]}"  # of this review
 
@@ -279,10 +279,6 @@ class Site:
                 around |= {"way": "Go on", "referrer": "same-origin"}
             return refused_page(why, status, **around)
 
-    def _health(self, call: PageCall) -> Response:
-        """Whether pages can be served; of a review, the database was read for the session before."""
-        return PlainTextResponse("ok\n")
-
     def _admitted(self, request: Request, session: ReviewSession | None) -> PageRoute:
         caller: Hashable = PageCall(request, None, {}).address if session is None else session.person.id
         most = self._limits.address if session is None else self._limits.session
@@ -306,13 +302,10 @@ def _fields(body: bytes) -> dict[str, list[str]]:
     if len(body) > LONGEST_FORM:
         raise Refusal(413, "the form is too long")
     try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        sent = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise InputError("what was sent is not a form") from None
-    sent: dict[str, list[str]] = {}
-    for name, value in pairs:
-        sent.setdefault(name, []).append(value.replace("\r\n", "\n"))
-    return sent
+    return {name: [value.replace("\r\n", "\n") for value in values] for name, values in sent.items()}
 
 
 def _check_sender(

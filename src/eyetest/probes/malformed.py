@@ -94,7 +94,7 @@ def _modalities(subject: Subject) -> Iterator[Finding]:
                 broken[item.id] = f"image {number}: {fact.problem}"
             elif fact.one_colour:
                 blank[item.id] = f"image {number} is one colour"
-    yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be decoded")
+    yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be read")
     yield from _findings("one-colour-image", "bad", "review", blank, "an image of a single colour")
 
 

@@ -99,7 +99,7 @@ async def work(crowd: Crowd, tokens: list[str]) -> None:
 def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
     """Serve, let the crowd work, and tell."""
     write_benchmark(folder / "bench", -(-decisions // DECISIONS_AN_ITEM) + reviewers)
-    to = ("--to", folder / "review", "--reviewers", DECISIONS_AN_ITEM, "--address", ":0")
+    to = ("--to", folder / "review", "--reviewers", DECISIONS_AN_ITEM, "--address", "127.0.0.1:0")
     words = ("review", folder / "bench", *to)
     with subprocess.Popen([*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True) as server:
         try:

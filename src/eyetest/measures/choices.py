@@ -93,19 +93,19 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
 )
 def instability(results: Results, settings: Settings) -> Measured:
     """One row a source, series and tag value: means over items tested twice or more."""
-    keys, item = ["source", *results.keys(settings.by)], ["benchmark", "item"]
-    texts = results.items.lazy().filter(pl.col("options").is_null()).select(item)
-    plain = replace(results, scores=results.scores.with_columns(pl.col(item).cast(pl.String)))
-    asked = (
-        plain.with_items("cluster", "options", by=settings.by)
-        .join(texts, on=item, how="anti")
-        .filter(_IS_TEST & (pl.col("outcome") != "failed"))
-    )
+    asked = results.scores.filter(_IS_TEST & (pl.col("outcome") != "failed"))
     tests = asked.group_by("model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
     named = (asked.filter(only).with_columns(pl.lit(name).alias("source")) for name, only in sources(tests).items())
-    measured = _entropies(pl.concat(named), keys, results.members, settings.level)
+    item = ["benchmark", "item"]
+    of_item = _counted(pl.concat(named), ["source", *results.keys(), *results.members, *item])
+    of_item = of_item.with_columns(pl.col(item).cast(pl.String))
+    texts = results.items.lazy().filter(pl.col("options").is_null()).select(item)
+    known = replace(results, scores=of_item.join(texts, on=item, how="anti")).with_items(
+        "cluster", "options", by=settings.by
+    )
+    measured = _entropies(known, ["source", *results.keys(settings.by)], results.members, settings.level)
     whole = measured.filter(pl.col("source") == "all")
     if not whole.get_column("n").sum():
         raise NotMeasurable(
@@ -115,38 +115,40 @@ def instability(results: Results, settings: Settings) -> Measured:
     return Measured(measured, _few_tests(whole))
 
 
-def _entropies(tests: pl.LazyFrame, keys: Sequence[str], members: Sequence[str], level: float) -> pl.DataFrame:
+def _counted(tests: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """By item and source: tests, choices read and seen, their entropy, and the mean score."""
+    unit, score, number = dict.fromkeys(keys), pl.col("score"), pl.col("tests")
+    of_choice = tests.group_by(*unit, "choice").agg(
+        pl.len().cast(pl.Float64).alias("tests"), score.sum(), score.count().alias("scored")
+    )
+    read = pl.when(pl.col("choice").is_not_null()).then(number)
+    entropy = read.sum().log() - (read * read.log()).sum() / read.sum()
+    return of_choice.group_by(*unit).agg(
+        number.sum(),
+        read.sum().alias("read"),
+        read.count().alias("seen"),
+        pl.when(read.count() > 1).then(entropy).otherwise(0.0).alias("entropy"),
+        pl.when(pl.col("scored").sum() > 0).then(score.sum() / pl.col("scored").sum()).alias("accuracy"),
+    )
+
+
+def _entropies(of_item: pl.LazyFrame, keys: Sequence[str], members: Sequence[str], level: float) -> pl.DataFrame:
     """With fewer than two answers read an item has no entropy. ``corrected`` is Miller and Madow's: plus (choices
     seen − 1) / (2 × tests), never more than ln(options).
     """
-    unit, score, is_read = [*keys, "item", "cluster"], pl.col("score"), pl.col("choice").is_not_null()
-    of_choice = tests.group_by(*unit, *members, "options", "choice").agg(
-        pl.len().cast(pl.Float64).alias("tests"), score.sum(), score.count().alias("scored")
-    )
-    read, seen, known = pl.col("tests").filter(is_read).sum(), is_read.sum(), pl.col("read") > 1
+    unit, entropy, known = [*keys, "item", "cluster"], pl.col("entropy"), pl.col("read") > 1
     most = pl.when(pl.col("options") > 0).then(pl.col("options").log())
-    entropy = pl.col("entropy")
-    of_item = (
-        of_choice.group_by(*unit, *members, "options")
-        .agg(
-            pl.col("tests").filter(is_read).entropy().alias("entropy"),
-            pl.col("tests").sum(),
-            read.alias("read"),
-            ((seen - 1) / (2 * read)).alias("bias"),
-            pl.when(pl.col("scored").sum() > 0).then(score.sum() / pl.col("scored").sum()).alias("accuracy"),
-        )
-        .filter(pl.col("tests") > 1)
-        .with_columns(
-            pl.when(known).then(entropy),
-            pl.when(known).then(pl.min_horizontal(entropy + pl.col("bias"), most)).alias("corrected"),
-            pl.when(known & (most > 0)).then(entropy / most).alias("normalised"),
-            pl.lit(1).alias("items"),
-        )
-        .drop(*members)
-        .group_by(unit)
-        .mean()
-        .with_columns(pl.lit(True).alias("accuracy binary"))
+    corrected = pl.min_horizontal(entropy + (pl.col("seen") - 1) / (2 * pl.col("read")), most)
+    of_item = of_item.filter(pl.col("tests") > 1).select(
+        *unit,
+        *("accuracy", "tests", "read"),
+        pl.when(known).then(entropy),
+        pl.when(known).then(corrected).alias("corrected"),
+        pl.when(known & (most > 0)).then(entropy / most).alias("normalised"),
+        pl.lit(1).alias("items"),
     )
+    of_item = of_item.group_by(unit).mean() if members else of_item
+    of_item = of_item.with_columns(pl.lit(True).alias("accuracy binary"))
     means = mean_columns(of_item, keys, _ENTROPIES, ("tests", "read", "items"), level=level)
     return means.select(
         *keys,

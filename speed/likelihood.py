@@ -124,7 +124,7 @@ def main() -> None:
         surroundings = Surroundings(images=Images(bench.images))
         model: Any = BACKEND.make("checkpoint", ModelEntry(spec=spec), surroundings)
         model._load()
-        print(f"way: {model.way}, {model._dtype}", flush=True)
+        print(f"way: {model.way}, {model._network.dtype}", flush=True)
         naive = {templates: compare(bench, model, templates, sample) for templates in (1, TEMPLATES)}
         work = {one: work_of(model, groups_of(bench, model, one, min(64, items))) / min(64, items) for one in naive}
         model._unload()

@@ -13,16 +13,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, RunBenchmark, RunStep
+from eyetest.records import Asked, Choice, Item, Manifest, ModelEntry, RunBenchmark, RunStep
 from eyetest.runs import RunWriter
 from eyetest.runs.journal import SCHEMA
-from eyetest.runs.stored import PLAN
+from eyetest.runs.stored import planning, write_part
 
 ITEMS, MODELS = 5_000, 200
 WAYS = (
@@ -37,7 +38,7 @@ WAYS = (
     "Option {}",
     "???",
 )
-USUAL = msgspec.structs.asdict(Condition())
+USUAL = msgspec.structs.asdict(Asked(item="", model=""))
 SCORE = """
 import sys
 from pathlib import Path
@@ -65,40 +66,25 @@ def write_run(path: Path, benchmark: Benchmark, answers: int) -> None:
     with RunWriter(path) as run:
         run.record(RunStep(what="ask"), {f"m{i}": ModelEntry(spec="scripted:") for i in range(MODELS)}, about)
     replies = np.array([way.format(mark) for way in WAYS for mark in "ABCD"])
-    (path / "responses").mkdir(exist_ok=True)
-    plans = []
-    share = ITEMS * MODELS
-    for sample in range(answers // share):
-        numbers = np.arange(share)
-        request = pl.Series([f"{sample:08x}{number:024x}" for number in numbers])
-        plan = pl.DataFrame(
-            {
+    empty = pl.from_arrow(SCHEMA.empty_table())
+    numbers = np.arange(ITEMS * MODELS)
+    with planning(path) as plan:
+        for sample in range(max(1, answers // len(numbers))):
+            request = pl.Series([f"{sample:08x}{number:024x}" for number in numbers])
+            columns: dict[str, Any] = USUAL | {
                 "item": pl.Series((numbers % ITEMS).astype(str)),
                 "model": pl.Series(np.char.add("m", (numbers // ITEMS).astype(str))),
+                "sample": sample,
+                "request": request,
             }
-        ).with_columns(
-            *(
-                pl.lit(value).alias(name)
-                for name, value in (("modality", "image"), ("ask", "direct"), ("shots", "none"))
-            ),
-            *(pl.lit(0, pl.Int64).alias(name) for name in ("template", "order")),
-            *(
-                pl.lit(value).alias(name)
-                for name, value in (("letters", "upper"), ("method", "generate"), ("history", "gold"))
-            ),
-            pl.lit(sample, pl.Int64).alias("sample"),
-            request.alias("request"),
-        )
-        plans.append(plan)
-        said = {
-            "request": request,
-            "outcome": pl.repeat("answered", share, eager=True),
-            "text": pl.Series(replies[draw.integers(len(replies), size=share)]),
-        }
-        empty = pl.from_arrow(SCHEMA.empty_table())
-        frame = pl.concat([empty, pl.DataFrame(said)], how="diagonal")  # type: ignore[type-var]
-        frame.write_parquet(path / f"responses/{sample + 1:06d}.parquet")  # type: ignore[union-attr]
-    pl.concat(plans).write_parquet(path / PLAN)
+            planned = pl.DataFrame(columns)
+            plan.add_table(planned.to_arrow())
+            answered = pl.select(
+                request=request,
+                outcome=pl.repeat("answered", len(numbers)),
+                text=pl.Series(replies[draw.integers(len(replies), size=len(numbers))]),
+            )
+            write_part(path, pl.concat([empty, answered], how="diagonal"))  # type: ignore[type-var, arg-type]
 
 
 def main() -> None:

@@ -110,8 +110,8 @@ collection = Collection([Path(sys.argv[1])])
 view = collection.view(parse_query(""))
 view.counts, view.accuracy, collection.rows(view, 0, 60)
 first, began = since(began), clock()
-collection.numbers("doubt")
-replies = since(began)
+collection.doubts()
+doubts = since(began)
 filters, stories = {}, []
 for text in sys.argv[3:]:
     filters[text] = []
@@ -127,7 +127,7 @@ for number in range(0, len(collection), max(1, len(collection) // 10)):
     collection.item(collection.items.item(number, "id"))
     stories.append(since(began))
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
-print(json.dumps(dict(load=load, first=first, replies=replies, filters=filters, stories=stories, peak=peak)))
+print(json.dumps(dict(load=load, first=first, doubts=doubts, filters=filters, stories=stories, peak=peak)))
 """
 Spent = tuple[float, float]
 """Seconds by the clock, and of all processors."""
@@ -138,7 +138,7 @@ class Opened(msgspec.Struct, frozen=True):
 
     load: Spent
     first: Spent
-    replies: Spent
+    doubts: Spent
     filters: dict[str, list[tuple[int, float, float]]]
     stories: list[Spent]
     peak: float
@@ -225,7 +225,7 @@ def tell(told: Opened, plain: dict[str, tuple[int, float]]) -> None:
     for what, spent in (("filters and sorts", every), ("an item's story", told.stories)):
         wall, processor = (1000 * np.quantile([one[side] for one in spent], 0.95) for side in (0, 1))
         print(f"{what}: p95 {wall:.0f} ms, {processor:.0f} ms of processors")
-    parts = (("modules", told.load), ("open to first view", told.first), ("replies for searching", told.replies))
+    parts = (("modules", told.load), ("open to first view", told.first), ("doubts of all items", told.doubts))
     print("; ".join(f"{what} {wall:.2f} s, {processor:.2f} s of processors" for what, (wall, processor) in parts))
     print(f"peak {told.peak:,.0f} MB")
 

@@ -76,7 +76,6 @@ def build(folder: Path, items: int, models: int) -> None:
     answers(items, models).write_parquet(folder / "answers.parquet")
     entries = {name: {"spec": "replay:", "base": names(models)[0]} for name in names(models)[1:]}
     (folder / "models.yaml").write_text(yaml.safe_dump(entries))
-    (folder / "elo.csv").write_text("".join(f"{name},{1000 + 7 * i}\n" for i, name in enumerate(names(models))))
     eyetest("import", f"{folder}/answers.parquet", "--to", f"{folder}/run", "--bench", f"{folder}/bench")
     eyetest("score", f"{folder}/run")
 
@@ -93,8 +92,8 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         build(folder, options.items, options.models)
         page = folder / "report.html"
-        told = ("--models", f"{folder}/models.yaml", "--with", f"{folder}/elo.csv", "--gallery", "0", "--overwrite")
-        seconds, peak = eyetest("report", f"{folder}/run", "--page", str(page), *told)
+        more = ("--models", f"{folder}/models.yaml", "--gallery", "0", "--overwrite")
+        seconds, peak = eyetest("report", f"{folder}/run", "--page", str(page), *more)
         print(f"{options.items:,} items × {options.models} models × {len(MODALITIES)} modalities: "
               f"{seconds:.1f} s, {page.stat().st_size / 1e6:.2f} MB page, {peak:,.0f} MB peak")  # fmt: skip
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packages/eyetest-world/tools"))
 
 import eyetest as et
 from tests.integrations.test_training import collated, coloured, examples, loaded

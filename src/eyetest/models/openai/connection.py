@@ -204,13 +204,12 @@ class Connection:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, ssl.SSLError) as error:
             raise self._unreachable(error) from None
         except aiohttp.ClientHttpProxyError as error:
-            words = f"{error.status}: the proxy says {error.message}"
-            raise _failed("proxy", words, "either") from None
+            raise _failed("proxy", f"{error.status}: the proxy says {error.message}") from None
         except TimeoutError as error:
             words = str(error) or f"no complete answer within {self._world.total_seconds:g} s"
-            raise _failed("timeout", words, "either") from None
+            raise _failed("timeout", words) from None
         except (aiohttp.ClientError, ConnectionError) as error:
-            raise _failed("connection", str(error) or type(error).__name__, "either") from None
+            raise _failed("connection", str(error) or type(error).__name__) from None
 
     def _unreachable(self, error: Exception) -> CallError:
         by = " through the proxy" if self._proxy else ""
@@ -237,7 +236,7 @@ class _Body(aiohttp.BytesPayload):
         self._size = len(body)
 
 
-def _failed(kind: str, words: str, blame: Blame) -> CallError:
+def _failed(kind: str, words: str, blame: Blame = "either") -> CallError:
     """A transport error with the library's message, which may quote a proxy's password."""
     return CallError(kind, " ".join(redact(words).split()), passing=True, blame=blame)
 

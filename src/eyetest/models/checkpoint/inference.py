@@ -124,14 +124,12 @@ class Weighing:
     def _alone(self, group: PromptGroup) -> Weights:
         weights: Weights = []
         for continuation in group.continuations:
+            length = len(continuation.tokens)
             given = {"input_ids": torch.tensor([continuation.tokens], device=self._device)}
             given["attention_mask"] = torch.ones_like(given["input_ids"])
             for name, values in group.first.kinds.items():
-                known = values[: len(continuation.tokens)]
-                given[name] = torch.tensor(
-                    [known + [0] * (len(continuation.tokens) - len(known))], device=self._device
-                )
-            nodes = np.arange(continuation.first - 1, len(continuation.tokens) - 1)
+                given[name] = torch.tensor([(values + [0] * length)[:length]], device=self._device)
+            nodes = np.arange(continuation.first - 1, length - 1)
             wanted = np.array(continuation.tokens[continuation.first :], np.int64)
             weights += self._after(given | self._vision([group]), [(0, nodes, wanted)])()
         return weights
@@ -294,8 +292,7 @@ def write(
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:
     known = model.generation_config.eos_token_id
-    ends = set(known if isinstance(known, list) else [known]) | {tokenizer.eos_token_id}
-    return {token for token in ends if token is not None}
+    return {*(known if isinstance(known, list) else [known]), tokenizer.eos_token_id} - {None}
 
 
 def _left_padded(prompts: Sequence[RenderedPrompt], pad: int, model: Any) -> dict[str, Any]:

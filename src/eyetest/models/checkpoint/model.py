@@ -10,13 +10,7 @@ from typing import Any
 
 from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings, weighed_response
-from eyetest.models.checkpoint.loading import (
-    Checkpoint,
-    identity,
-    load,
-    sampling_of,
-    written_response,
-)
+from eyetest.models.checkpoint.loading import Checkpoint, identity, load, sampling_of
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.records import GrayImage, Message, ModelEntry, Prompt, Response, Words
 
@@ -165,8 +159,13 @@ class CheckpointModel:
                 ),
             )
             for (call, prompt, _), written in zip(batch, chain.from_iterable(answers), strict=True):
-                results[call.id] = written_response(
-                    call, tokenizer, written.tokens, ended=written.ended, tokens_in=len(prompt.tokens)
+                results[call.id] = Response(
+                    request=call.id,
+                    outcome="answered" if written.ended else "truncated",
+                    text=tokenizer.decode(written.tokens, skip_special_tokens=True).strip(),
+                    finish="stop" if written.ended else "length",
+                    tokens_in=len(prompt.tokens),
+                    tokens_out=len(written.tokens),
                 )
         return results
 

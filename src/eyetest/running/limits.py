@@ -247,18 +247,17 @@ def line(progress: Progress, *, over: bool = False) -> str:
 def _counts(progress: Progress) -> list[str]:
     """The results of the calls so far."""
     outcomes = progress.outcomes
+    counts = {
+        "truncated": outcomes["truncated"],
+        "blocked": outcomes["blocked"],
+        "refused": progress.refused,
+        f"failed ({_kinds(progress.failures)})": outcomes["failed"],
+        f"retries ({_kinds(progress.retries)})": progress.retries.total(),
+        "not needed": progress.saved,
+        "not asked (no answer to an earlier turn)": progress.unanswered,
+    }
     parts = [f"{outcomes['answered']:,} answered"]
-    parts += [f"{outcomes[name]:,} {name}" for name in ("truncated", "blocked") if outcomes[name]]
-    if progress.refused:
-        parts.append(f"{progress.refused:,} refused")
-    if outcomes["failed"]:
-        parts.append(f"{outcomes['failed']:,} failed ({_kinds(progress.failures)})")
-    if progress.retries:
-        parts.append(f"{progress.retries.total():,} retries ({_kinds(progress.retries)})")
-    if progress.saved:
-        parts.append(f"{progress.saved:,} not needed")
-    if progress.unanswered:
-        parts.append(f"{progress.unanswered:,} not asked (no answer to an earlier turn)")
+    parts += [f"{count:,} {what}" for what, count in counts.items() if count]
     if progress.tokens_in or progress.tokens_out:
         parts.append(f"{_short(progress.tokens_in)} tokens in, {_short(progress.tokens_out)} out")
     if progress.money:

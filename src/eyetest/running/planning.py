@@ -39,6 +39,8 @@ from eyetest.runs.stored import is_asked_again
 from eyetest.scoring import quoted
 
 UNANSWERED = "no answer to an earlier turn"
+Write = Callable[[Asked, str], None]  # takes a row of a plan: what is asked, and its request
+Stored = Callable[[str], Response | None]  # the stored response to a request
 _Turn = tuple[str, int]  # a dialogue, and its turn from 1
 
 
@@ -329,8 +331,8 @@ class Plan:
         stored: pl.DataFrame | None = None,
         *,
         retry_failed: bool = False,
-        write: Callable[[Asked, str], None] | None = None,
-        answers: Callable[[str], Response | None] | None = None,
+        write: Write | None = None,
+        answers: Stored | None = None,
     ) -> tuple[Estimate, pl.DataFrame]:
         """Count the plan, pass each row to ``write``, and find what is left to ask.
 
@@ -348,12 +350,7 @@ class Plan:
         estimate.count(once.filter(~pl.col("settled")), self.models)
         return estimate, left
 
-    def _gone_through(
-        self,
-        estimate: Estimate,
-        write: Callable[[Asked, str], None] | None,
-        answers: Callable[[str], Response | None] | None,
-    ) -> Ledger:
+    def _gone_through(self, estimate: Estimate, write: Write | None, answers: Stored | None) -> Ledger:
         """Collect the calls of the plan, also those that wait for answers to earlier turns."""
         ledger = Ledger(self.models)
         self._first, kept = {}, 0

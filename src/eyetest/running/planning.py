@@ -245,14 +245,14 @@ class Plan:
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
         """Restrict to the first items of the benchmark, or to named ones, and to the turns that these continue."""
-        keep = set(self.benchmark.positions(ids)) if ids else None
-        if limit is not None:
-            keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
-        if keep is not None:
-            before = self.dialogues.before(keep) - keep if self.dialogues else set()
-            self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
-            keep |= before
-            self.positions = growing("q", (position for position in self.positions if position in keep))
+        if not ids and limit is None:
+            return
+        among = set(self.benchmark.positions(ids)) if ids else range(len(self.benchmark))
+        keep = set(islice(sorted(among), limit))
+        before = self.dialogues.before(keep) - keep if self.dialogues else set()
+        self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
+        keep |= before
+        self.positions = growing("q", (position for position in self.positions if position in keep))
 
     def items(self) -> Iterator[Item]:
         """The items in the order of asking, a few in memory at a time."""

@@ -51,8 +51,7 @@ def proxy_for(url: URL) -> str | None:
 
 def parse_target(target: str) -> tuple[str, str]:
     """The two parts of ``MODEL@URL``; without a URL it is OpenAI's own service."""
-    address = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
-    if address:
+    if address := re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL):
         refuse_keys_in(address[1])
     match = _SPEC.fullmatch(target)
     if match is None:

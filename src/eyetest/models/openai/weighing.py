@@ -5,14 +5,14 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import msgspec
 
 from eyetest.models.base import CallError, grey_url, images_of
 from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.replies import read_completion, read_first_token
-from eyetest.models.trie import Beginning, shared_start, side_by_side
+from eyetest.models.trie import Beginning, Result, shared_start, side_by_side
 from eyetest.records import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.item import IMPOSSIBLE
 from eyetest.records.tables import Method
@@ -133,7 +133,6 @@ def _byte_level(piece: str) -> bytes:
     return b"".join(bytes([_BYTES[letter]]) if letter in _BYTES else letter.encode() for letter in piece)
 
 
-Result = TypeVar("Result")
 _LEADERS_KEPT = 4_096
 
 

@@ -235,13 +235,11 @@ def line(progress: Progress, *, over: bool = False) -> str:
     """The state of a run in one line; without waits when it is over."""
     a_second = progress.rate()
     speed = f"{a_second:,.0f}/s" if a_second >= 10 else f"{a_second:.1f}/s"
-    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", speed]
-    if not over:
-        parts.append(f"eta {_eta(progress, a_second)}")
-    parts += _counts(progress)
-    if not over:
-        parts += [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
-    return " · ".join(parts)
+    done = [f"{progress.done:,} of {progress.to_ask:,} calls", speed]
+    if over:
+        return " · ".join(done + _counts(progress))
+    waiting = [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
+    return " · ".join([*done, f"eta {_eta(progress, a_second)}", *_counts(progress), *waiting])
 
 
 def _counts(progress: Progress) -> list[str]:

@@ -150,14 +150,12 @@ class Weighing:
 
     def _vision(self, groups: Sequence[PromptGroup]) -> dict[str, Any]:
         names = groups[0].first.vision
-        tensors = {name: torch.cat([group.first.vision[name] for group in groups]) for name in names}
-        return {
-            name: self._sent(tensor.to(self._model.dtype) if tensor.is_floating_point() else tensor)
-            for name, tensor in tensors.items()
-        }
+        return {name: self._sent(torch.cat([group.first.vision[name] for group in groups])) for name in names}
 
     def _sent(self, tensor: Any) -> Any:
-        """A tensor on the device; pinned memory is copied while the device computes."""
+        """A tensor on the device, as precise as the model; pinned memory is copied while the device computes."""
+        if tensor.is_floating_point():
+            tensor = tensor.to(self._model.dtype)
         return tensor.pin_memory().to(self._device, non_blocking=True) if self._is_cuda else tensor.to(self._device)
 
     def _tree_places(self, group: PromptGroup, longest: int) -> Any:

@@ -6,7 +6,7 @@ import re
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -164,6 +164,7 @@ class Connection:
                 sock_read=self._world.first_byte_seconds,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=self._proxy,
         )
 
     async def close(self) -> None:
@@ -192,11 +193,9 @@ class Connection:
     async def send(self, url: URL, body: bytes | None) -> bytes:
         """One attempt: the body of a reply with status 200."""
         assert self._session is not None
-        how: dict[str, Any] = {"allow_redirects": False, "proxy": self._proxy}
-        if body is not None:
-            how["data"] = _Body(body)
+        method, data = ("GET", None) if body is None else ("POST", _Body(body))
         try:
-            async with self._session.request("GET" if body is None else "POST", url, **how) as reply:
+            async with self._session.request(method, url, data=data, allow_redirects=False) as reply:
                 if reply.status != 200:
                     raise read_failure(reply.status, reply.headers, await _beginning(reply))
                 return await self._read(reply)

@@ -5,7 +5,7 @@ A candidate whose beginning is tokenized differently is scored by ``prompt_logpr
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -131,9 +131,8 @@ class _Weighing:
     def _tokens(self, text: str) -> Beginning:
         return self.read[text].tokens[: 1 if self._prompt.first_token else None]
 
-    async def by_prompts(self, texts: Iterable[str]) -> dict[str, tuple[float | None, int]]:
+    async def by_prompts(self, texts: Collection[str]) -> dict[str, tuple[float | None, int]]:
         """Score candidates in parallel, each with its own prompt."""
-        texts = list(texts)
         return dict(zip(texts, await side_by_side(map(self._by_prompt, texts)), strict=True))
 
     async def _by_prompt(self, text: str) -> tuple[float | None, int]:

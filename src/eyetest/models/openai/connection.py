@@ -59,13 +59,12 @@ def parse_target(target: str) -> tuple[str, str]:
             model = plain_word(target)
             raise InputError(f"openai:{model} needs an address: openai:MODEL@URL, such as http://host:8000/v1")
         return target, _DEFAULT_URL
-    url = match["url"].rstrip("/")
-    parts, usable = urlsplit(url), False
+    url, usable = match["url"].rstrip("/"), False
     with suppress(ValueError):
-        usable = bool(URL(url).host) and parts.port != 0
+        usable = bool(URL(url).host) and urlsplit(url).port != 0
     if not usable:
         raise InputError(f"openai:{plain_word(match['model'])}@… has no address that can be: http://host:8000/v1")
-    if parts.path.endswith("/chat/completions"):
+    if urlsplit(url).path.endswith("/chat/completions"):
         raise InputError(f"{plain_address(url)}: leave /chat/completions off the end")
     return match["model"], url
 

@@ -71,18 +71,9 @@ class EyetestModel(lmms):
         target = maker.__self__.doc_to_target(doc) if hasattr(maker, "__self__") else None
         more = [part for part in request.args[1:3] if isinstance(part, str | dict)]  # a continuation, or settings
         made = maker(doc)
-        images = made if self.is_simple else _images(made)
-        text = request.args[0] or ("" if self.is_simple else _words(made))
+        images, parts = made, list[dict[str, Any]]()
+        if not self.is_simple:  # then these are messages
+            parts = [part for message in made for part in message["content"] if isinstance(part, dict)]
+            images = [part["url"] for part in parts if part.get("type") == "image"]
+        text = request.args[0] or "\n".join(part["text"] for part in parts if part.get("type") == "text")
         return self.recorder.request(task, str(doc_id), text, images or (), target, more)
-
-
-def _parts(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    return [part for message in messages for part in message["content"] if isinstance(part, dict)]
-
-
-def _images(messages: Sequence[Any]) -> list[Any]:
-    return [part["url"] for part in _parts(messages) if part.get("type") == "image"]
-
-
-def _words(messages: Any) -> str:
-    return "\n".join(part["text"] for part in _parts(messages) if part.get("type") == "text")

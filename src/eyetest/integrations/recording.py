@@ -81,12 +81,12 @@ class Recorder:
             raise InputError(f"{folder} holds no replies in words, so there is nothing to score")
         items = {row["item"]: row for row in texts}
         order = sorted(items, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0))
-        answers = {(row["item"], row["model"], row["sample"]): row["reply"] for row in texts}
-        columns = ("item", "model", "sample", "text")
-        _write(folder / "items.jsonl", [_item(items[name]) for name in order])
-        _write(
-            folder / "answers.jsonl", [dict(zip(columns, (*key, text), strict=True)) for key, text in answers.items()]
-        )
+        columns = ("item", "model", "sample")
+        last = {tuple(row[name] for name in columns): row for row in texts}
+        answers = [{name: row[name] for name in columns} | {"text": row["reply"]} for row in last.values()]
+        lines = msgspec.json.Encoder().encode_lines
+        (folder / "items.jsonl").write_bytes(lines([_item(items[name]) for name in order]))
+        (folder / "answers.jsonl").write_bytes(lines(answers))
         shutil.rmtree(folder / "run", ignore_errors=True)  # made anew of the requests, as is the benchmark
         (folder / _IMAGES).mkdir(exist_ok=True)
         given: dict[str, Any] = {"images": folder / _IMAGES, "gold_style": "letter", "allow_missing": "gold"}
@@ -112,7 +112,7 @@ class Recorder:
         end = data.rfind(b"\n") + 1
         if cut and end < len(data):
             os.truncate(path, end)
-        return [msgspec.json.decode(line) for line in data[:end].splitlines()]
+        return msgspec.json.Decoder(dict[str, Any]).decode_lines(data[:end])
 
     def _image(self, task: str, image: Any) -> str:
         """The file of an image among the task's; empty for a video, a sound or a url."""
@@ -169,7 +169,3 @@ def _options(text: str) -> list[str]:
         if match[1] == letter(len(found)):
             found.append(match[2])
     return found if len(found) > 1 else []
-
-
-def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))

@@ -181,4 +181,4 @@ def _grey(mode: str, width: int, height: int) -> Pillow.Image:
     """Grey of a size that a benchmark claims for an image, which need not be true."""
     if not 0 < width * height <= MAX_PIXELS:
         raise ImageError(f"an image of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are made")
-    return Pillow.new(mode, (width, height), (_GREY,) * len(mode) if len(mode) > 1 else _GREY)
+    return Pillow.new(mode, (width, height), (_GREY,) * len(mode))

@@ -134,9 +134,7 @@ def _first(value: Any) -> Any:
 def _choice(choices: Any) -> Any:
     """The choice of the lowest index; servers need not list them in order."""
     known = choices if isinstance(choices, list) else []
-    if len(known) == 1:
-        return known[0]
-    return min(known, key=lambda choice: number if (number := _number(_get(choice, "index"))) else 0.0, default=None)
+    return min(known, key=lambda choice: _number(_get(choice, "index")) or 0.0, default=None)
 
 
 def _served(body: Any) -> str:
@@ -214,7 +212,7 @@ def _is_no_such_model(status: int, body: Any, codes: set[str]) -> bool:
 def _error_in(body: Any) -> str:
     """The server's message, wherever its error object holds it."""
     for _ in range(3):
-        body = _first(body) if isinstance(body, list) and body else body
+        body = _first(body) if isinstance(body, list) else body
         if isinstance(body, str):
             return _clip(body)
         if not isinstance(body, dict):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Backend, Call, CallError, target_of
+from eyetest.models.base import Backend, Call, CallError, target_of, weighed_response
 from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
 from eyetest.redaction import plain_word
 
@@ -56,19 +56,15 @@ class ScriptedModel:
             if self._draw("fail", call.id, attempt) < self.script.fail:
                 raise CallError("server", "500: the script says that this attempt fails", passing=True)
             del self._attempts[call.id]
-        candidates: tuple[float, ...] = ()
-        if call.request.prompt.candidates:
+        prompt = call.request.prompt
+        tokens_in = sum(len(message.text) for message in prompt.messages) // 4
+        if prompt.candidates:
             chosen = self._choice(call)
-            candidates = tuple(-1.0 if i == chosen else -3.0 for i in range(len(call.item.choices)))
+            logs = (-1.0 if i == chosen else -3.0 for i in range(len(call.item.choices)))
+            return weighed_response(call, logs, [len(text.split()) for text in prompt.candidates], tokens_in, 2)
+        text = self._say(call)
         return Response(
-            request=call.id,
-            outcome="answered",
-            text="" if candidates else self._say(call),
-            finish="stop",
-            tokens_in=sum(len(message.text) for message in call.request.prompt.messages) // 4,
-            tokens_out=2,
-            candidates=candidates,
-            candidate_tokens=tuple(len(text.split()) for text in call.request.prompt.candidates),
+            request=call.id, outcome="answered", text=text, finish="stop", tokens_in=tokens_in, tokens_out=2
         )
 
     def _say(self, call: Call) -> str:

@@ -11,9 +11,8 @@ Result = TypeVar("Result")
 def shared_start(sequences: Sequence[Sequence[int]]) -> int:
     """The number of first tokens common to all sequences: that of the first and the last in sorted order."""
     ordered = sorted(map(tuple, sequences))
-    pairs = zip(ordered[0], ordered[-1], strict=False)
-    shorter = min(map(len, (ordered[0], ordered[-1])))
-    return next((at for at, (first, last) in enumerate(pairs) if first != last), shorter)
+    pairs = enumerate(zip(ordered[0], ordered[-1], strict=False))
+    return next((at for at, (first, last) in pairs if first != last), len(ordered[0]))
 
 
 async def weigh(

@@ -16,7 +16,7 @@ from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
 from eyetest.running.limits import Progress
-from eyetest.running.planning import Plan, open_rows
+from eyetest.running.planning import Plan, Stored, open_rows
 from eyetest.running.runner import NotAskedError, Runner
 
 Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
@@ -25,16 +25,12 @@ Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is r
 class Race:
     """Puts items to two models in random order, until one leads on the whole benchmark with certainty."""
 
-    def __init__(self, words: str, models: Sequence[str]) -> None:
-        """``words``: the two models, as ``A>B``."""
-        self._names = _two(words, models)
-        self._unknown = 0
-
-    def draw(self, plan: Plan, seed: int) -> None:
-        """Put the plan into random order."""
+    def __init__(self, words: str, plan: Plan, seed: int) -> None:
+        """``words``: the two models, as ``A>B``. The plan is put into random order."""
         from eyetest.measures.stats.sequential import SequentialMean  # noqa: PLC0415 (slow to load, few runs race)
 
-        items = len(plan.positions)
+        self._names = _two(words, [model.name for model in plan.models])
+        self._unknown, items = 0, len(plan.positions)
         order = np.random.default_rng(seed).permutation(items)
         plan.positions = [plan.positions[place] for place in order.tolist()]
         self.lead, *self._scores = (SequentialMean(items) for _ in range(3))
@@ -143,7 +139,6 @@ class Waves:
 
 
 Hit = Callable[[Item, Condition, Response], bool | None]  # whether an answer is right; None without an answer
-Stored = Callable[[str], Response | None]
 _Job = TypeVar("_Job")
 _SPARE = 16  # calls kept ready beyond those in flight
 _AHEAD = 50  # at most one in so many items is asked ahead of earlier results: more would be wasted

@@ -235,30 +235,27 @@ def line(progress: Progress, *, over: bool = False) -> str:
     """The state of a run in one line; without waits when it is over."""
     a_second = progress.rate()
     speed = f"{a_second:,.0f}/s" if a_second >= 10 else f"{a_second:.1f}/s"
-    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", speed]
-    if not over:
-        parts.append(f"eta {_eta(progress, a_second)}")
-    parts += _counts(progress)
-    if not over:
-        parts += [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
-    return " · ".join(parts)
+    done = [f"{progress.done:,} of {progress.to_ask:,} calls", speed]
+    if over:
+        return " · ".join(done + _counts(progress))
+    waiting = [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
+    return " · ".join([*done, f"eta {_eta(progress, a_second)}", *_counts(progress), *waiting])
 
 
 def _counts(progress: Progress) -> list[str]:
     """The results of the calls so far."""
     outcomes = progress.outcomes
+    counts = {
+        "truncated": outcomes["truncated"],
+        "blocked": outcomes["blocked"],
+        "refused": progress.refused,
+        f"failed ({_kinds(progress.failures)})": outcomes["failed"],
+        f"retries ({_kinds(progress.retries)})": progress.retries.total(),
+        "not needed": progress.saved,
+        "not asked (no answer to an earlier turn)": progress.unanswered,
+    }
     parts = [f"{outcomes['answered']:,} answered"]
-    parts += [f"{outcomes[name]:,} {name}" for name in ("truncated", "blocked") if outcomes[name]]
-    if progress.refused:
-        parts.append(f"{progress.refused:,} refused")
-    if outcomes["failed"]:
-        parts.append(f"{outcomes['failed']:,} failed ({_kinds(progress.failures)})")
-    if progress.retries:
-        parts.append(f"{progress.retries.total():,} retries ({_kinds(progress.retries)})")
-    if progress.saved:
-        parts.append(f"{progress.saved:,} not needed")
-    if progress.unanswered:
-        parts.append(f"{progress.unanswered:,} not asked (no answer to an earlier turn)")
+    parts += [f"{count:,} {what}" for what, count in counts.items() if count]
     if progress.tokens_in or progress.tokens_out:
         parts.append(f"{_short(progress.tokens_in)} tokens in, {_short(progress.tokens_out)} out")
     if progress.money:

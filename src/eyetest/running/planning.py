@@ -39,6 +39,8 @@ from eyetest.runs.stored import is_asked_again
 from eyetest.scoring import quoted
 
 UNANSWERED = "no answer to an earlier turn"
+Write = Callable[[Asked, str], None]  # takes a row of a plan: what is asked, and its request
+Stored = Callable[[str], Response | None]  # the stored response to a request
 _Turn = tuple[str, int]  # a dialogue, and its turn from 1
 
 
@@ -243,14 +245,14 @@ class Plan:
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
         """Restrict to the first items of the benchmark, or to named ones, and to the turns that these continue."""
-        keep = set(self.benchmark.positions(ids)) if ids else None
-        if limit is not None:
-            keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
-        if keep is not None:
-            before = self.dialogues.before(keep) - keep if self.dialogues else set()
-            self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
-            keep |= before
-            self.positions = growing("q", (position for position in self.positions if position in keep))
+        if not ids and limit is None:
+            return
+        among = set(self.benchmark.positions(ids)) if ids else range(len(self.benchmark))
+        keep = set(islice(sorted(among), limit))
+        before = self.dialogues.before(keep) - keep if self.dialogues else set()
+        self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
+        keep |= before
+        self.positions = growing("q", (position for position in self.positions if position in keep))
 
     def items(self) -> Iterator[Item]:
         """The items in the order of asking, a few in memory at a time."""
@@ -329,8 +331,8 @@ class Plan:
         stored: pl.DataFrame | None = None,
         *,
         retry_failed: bool = False,
-        write: Callable[[Asked, str], None] | None = None,
-        answers: Callable[[str], Response | None] | None = None,
+        write: Write | None = None,
+        answers: Stored | None = None,
     ) -> tuple[Estimate, pl.DataFrame]:
         """Count the plan, pass each row to ``write``, and find what is left to ask.
 
@@ -348,12 +350,7 @@ class Plan:
         estimate.count(once.filter(~pl.col("settled")), self.models)
         return estimate, left
 
-    def _gone_through(
-        self,
-        estimate: Estimate,
-        write: Callable[[Asked, str], None] | None,
-        answers: Callable[[str], Response | None] | None,
-    ) -> Ledger:
+    def _gone_through(self, estimate: Estimate, write: Write | None, answers: Stored | None) -> Ledger:
         """Collect the calls of the plan, also those that wait for answers to earlier turns."""
         ledger = Ledger(self.models)
         self._first, kept = {}, 0

@@ -326,11 +326,11 @@ class Runner:
         seed: int = 0,
     ) -> None:
         self.budget = limits if isinstance(limits, Budget) else Budget(limits or Limits())
-        self.limits = self.budget.limits
         self.progress = progress or Progress()
         self._store = store
         chance = random.Random(seed)  # noqa: S311 (jitter, not a secret)
-        self.endpoints = {model.name: Endpoint(model, self.limits, self.progress, chance) for model in models}
+        limits = self.budget.limits
+        self.endpoints = {model.name: Endpoint(model, limits, self.progress, chance) for model in models}
         self.stopping = False  # whether new calls are withheld
 
     async def __aenter__(self) -> "Runner":
@@ -429,7 +429,7 @@ class Runner:
             return CallError("internal", _fault(error))
 
     def _refuse_if_over(self, endpoint: Endpoint) -> None:
-        if endpoint.abandoned or endpoint.is_over:
+        if endpoint.is_over:
             raise NotAskedError(endpoint.abandoned or self.progress.stopped)
 
 

@@ -28,13 +28,10 @@ from eyetest.records import (
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, Race, ask_all, execute, execute_panels, execute_until
 from eyetest.running.limits import Asking, Budget, Limits, Progress, one_error, stopping_on_ctrl_c, wait_for
-from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Plan
+from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Plan, Write
 from eyetest.running.runner import Runner
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 from eyetest.store.urls import refuse_remote
-
-Write = Callable[[Asked, str], None]
-
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
 
@@ -58,15 +55,13 @@ class Session:
         self.models: list[Model] = make_models(models, surroundings)
         self.plan = Plan(benchmark, self.models, asking)
         self.plan.only(asking.limit, asking.items)
-        self.race = Race(asking.until, list(self.entries)) if asking.until else None
+        self.race = Race(asking.until, self.plan, asking.seed) if asking.until else None
         several = asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.race and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
         if asking.cluster is not None and (self.race or self.plan.dialogues):
             asked = f"{param('until')} and history=own decide by earlier answers"
             raise InputError(f"{heading('on')}: {asked}, so they are asked from one machine")
-        if self.race is not None:
-            self.race.draw(self.plan, asking.seed)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:

@@ -124,14 +124,12 @@ class Weighing:
     def _alone(self, group: PromptGroup) -> Weights:
         weights: Weights = []
         for continuation in group.continuations:
+            length = len(continuation.tokens)
             given = {"input_ids": torch.tensor([continuation.tokens], device=self._device)}
             given["attention_mask"] = torch.ones_like(given["input_ids"])
             for name, values in group.first.kinds.items():
-                known = values[: len(continuation.tokens)]
-                given[name] = torch.tensor(
-                    [known + [0] * (len(continuation.tokens) - len(known))], device=self._device
-                )
-            nodes = np.arange(continuation.first - 1, len(continuation.tokens) - 1)
+                given[name] = torch.tensor([(values + [0] * length)[:length]], device=self._device)
+            nodes = np.arange(continuation.first - 1, length - 1)
             wanted = np.array(continuation.tokens[continuation.first :], np.int64)
             weights += self._after(given | self._vision([group]), [(0, nodes, wanted)])()
         return weights
@@ -152,14 +150,12 @@ class Weighing:
 
     def _vision(self, groups: Sequence[PromptGroup]) -> dict[str, Any]:
         names = groups[0].first.vision
-        tensors = {name: torch.cat([group.first.vision[name] for group in groups]) for name in names}
-        return {
-            name: self._sent(tensor.to(self._model.dtype) if tensor.is_floating_point() else tensor)
-            for name, tensor in tensors.items()
-        }
+        return {name: self._sent(torch.cat([group.first.vision[name] for group in groups])) for name in names}
 
     def _sent(self, tensor: Any) -> Any:
-        """A tensor on the device; pinned memory is copied while the device computes."""
+        """A tensor on the device, as precise as the model; pinned memory is copied while the device computes."""
+        if tensor.is_floating_point():
+            tensor = tensor.to(self._model.dtype)
         return tensor.pin_memory().to(self._device, non_blocking=True) if self._is_cuda else tensor.to(self._device)
 
     def _tree_places(self, group: PromptGroup, longest: int) -> Any:
@@ -294,8 +290,7 @@ def write(
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:
     known = model.generation_config.eos_token_id
-    ends = set(known if isinstance(known, list) else [known]) | {tokenizer.eos_token_id}
-    return {token for token in ends if token is not None}
+    return {*(known if isinstance(known, list) else [known]), tokenizer.eos_token_id} - {None}
 
 
 def _left_padded(prompts: Sequence[RenderedPrompt], pad: int, model: Any) -> dict[str, Any]:

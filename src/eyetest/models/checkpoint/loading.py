@@ -1,6 +1,5 @@
 """A checkpoint in a local folder and its settings. Nothing is downloaded; none of its code is run."""
 
-from collections.abc import Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +9,7 @@ import msgspec
 
 from eyetest.errors import InputError, MissingExtraError, short
 from eyetest.models.base import Call
-from eyetest.records import ModelEntry, Response
+from eyetest.records import ModelEntry
 
 _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
@@ -89,9 +88,9 @@ class SamplingSettings(msgspec.Struct, frozen=True):
     """The sampling settings of a call."""
 
     seed: int
-    temperature: float = 0.0
-    top_p: float = 1.0
-    most: int = 512
+    temperature: float
+    top_p: float
+    most: int
 
 
 def identity(entry: ModelEntry, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -103,30 +102,16 @@ def identity(entry: ModelEntry, checkpoint: Checkpoint) -> dict[str, Any]:
         if key == "dtype" and value not in _DTYPES:
             raise InputError(f"transformers: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")
     sent = {key: value for key, value in entry.sampling.items() if key not in _OWN}
-    settings = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
-    settings["dtype"] = str(entry.sampling.get("dtype", checkpoint.dtype))
-    return settings
+    dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
+    return {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent, "dtype": dtype}
 
 
 def sampling_of(call: Call) -> SamplingSettings:
     """The sampling settings of a call, from its request."""
     settings = call.request.settings
-    most = settings.get("max_tokens", settings.get("max_completion_tokens", 512))
     return SamplingSettings(
-        int(call.id[:15], 16),
-        float(settings.get("temperature", 0)),
-        float(settings.get("top_p", 1)),
-        int(most),
-    )
-
-
-def written_response(call: Call, tokenizer: Any, tokens: Sequence[int], *, ended: bool, tokens_in: int) -> Response:
-    """The response to a call that was answered with tokens."""
-    return Response(
-        request=call.id,
-        outcome="answered" if ended else "truncated",
-        text=tokenizer.decode(tokens, skip_special_tokens=True).strip(),
-        finish="stop" if ended else "length",
-        tokens_in=tokens_in,
-        tokens_out=len(tokens),
+        seed=int(call.id[:15], 16),
+        temperature=float(settings.get("temperature", 0)),
+        top_p=float(settings.get("top_p", 1)),
+        most=int(settings.get("max_tokens", settings.get("max_completion_tokens", 512))),
     )

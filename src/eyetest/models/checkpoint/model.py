@@ -10,13 +10,7 @@ from typing import Any
 
 from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings, weighed_response
-from eyetest.models.checkpoint.loading import (
-    Checkpoint,
-    identity,
-    load,
-    sampling_of,
-    written_response,
-)
+from eyetest.models.checkpoint.loading import Checkpoint, identity, load, sampling_of
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.records import GrayImage, Message, ModelEntry, Prompt, Response, Words
 
@@ -142,7 +136,6 @@ class CheckpointModel:
 
     def _begun(self, ready: list[tuple[list[Call], Any]]) -> list[tuple[list[Any], list[Any]]]:
         """Likelihoods that the device has begun to compute, batch by batch."""
-        ready.sort(key=lambda pair: (pair[1].first.shapes, pair[1].size))
         batches = self._batches(ready, lambda pair: pair[1].first.shapes, lambda pair: pair[1].size)
         return [
             (batch, self._fitting(batch, lambda part: self._weigh([group for _, group in part]))) for batch in batches
@@ -150,7 +143,6 @@ class CheckpointModel:
 
     def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
         ready = [(call, prompt, sampling_of(call)) for call, prompt in rendered]
-        ready.sort(key=lambda entry: (entry[1].shapes, entry[2].most, len(entry[1].tokens)))
         results: dict[str, Response | CallError] = {}
         tokenizer = self._renderer.tokenizer
         for batch in self._batches(
@@ -165,19 +157,24 @@ class CheckpointModel:
                 ),
             )
             for (call, prompt, _), written in zip(batch, chain.from_iterable(answers), strict=True):
-                results[call.id] = written_response(
-                    call, tokenizer, written.tokens, ended=written.ended, tokens_in=len(prompt.tokens)
+                results[call.id] = Response(
+                    request=call.id,
+                    outcome="answered" if written.ended else "truncated",
+                    text=tokenizer.decode(written.tokens, skip_special_tokens=True).strip(),
+                    finish="stop" if written.ended else "length",
+                    tokens_in=len(prompt.tokens),
+                    tokens_out=len(written.tokens),
                 )
         return results
 
     def _batches(
         self, ready: Sequence[Any], kind: Callable[[Any], Any], size: Callable[[Any], int]
     ) -> Iterator[list[Any]]:
-        """Parts of a sorted list that fit together, with their longest member times their number within bounds."""
-        for _, alike in groupby(ready, key=kind):
+        """Parts that fit together, shortest first, with their longest member times their number within bounds."""
+        for _, alike in groupby(sorted(ready, key=lambda entry: (kind(entry), size(entry))), key=kind):
             batch: list[Any] = []
             for entry in alike:
-                if batch and max(size(entry), *map(size, batch)) * (len(batch) + 1) > self._budget:
+                if batch and size(entry) * (len(batch) + 1) > self._budget:
                     yield batch
                     batch = []
                 batch.append(entry)

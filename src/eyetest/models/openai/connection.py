@@ -6,7 +6,7 @@ import re
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -51,8 +51,7 @@ def proxy_for(url: URL) -> str | None:
 
 def parse_target(target: str) -> tuple[str, str]:
     """The two parts of ``MODEL@URL``; without a URL it is OpenAI's own service."""
-    address = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
-    if address:
+    if address := re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL):
         refuse_keys_in(address[1])
     match = _SPEC.fullmatch(target)
     if match is None:
@@ -60,13 +59,12 @@ def parse_target(target: str) -> tuple[str, str]:
             model = plain_word(target)
             raise InputError(f"openai:{model} needs an address: openai:MODEL@URL, such as http://host:8000/v1")
         return target, _DEFAULT_URL
-    url = match["url"].rstrip("/")
-    parts, usable = urlsplit(url), False
+    url, usable = match["url"].rstrip("/"), False
     with suppress(ValueError):
-        usable = bool(URL(url).host) and parts.port != 0
+        usable = bool(URL(url).host) and urlsplit(url).port != 0
     if not usable:
         raise InputError(f"openai:{plain_word(match['model'])}@… has no address that can be: http://host:8000/v1")
-    if parts.path.endswith("/chat/completions"):
+    if urlsplit(url).path.endswith("/chat/completions"):
         raise InputError(f"{plain_address(url)}: leave /chat/completions off the end")
     return match["model"], url
 
@@ -165,6 +163,7 @@ class Connection:
                 sock_read=self._world.first_byte_seconds,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=self._proxy,
         )
 
     async def close(self) -> None:
@@ -193,24 +192,21 @@ class Connection:
     async def send(self, url: URL, body: bytes | None) -> bytes:
         """One attempt: the body of a reply with status 200."""
         assert self._session is not None
-        how: dict[str, Any] = {"allow_redirects": False, "proxy": self._proxy}
-        if body is not None:
-            how["data"] = _Body(body)
+        method, data = ("GET", None) if body is None else ("POST", _Body(body))
         try:
-            async with self._session.request("GET" if body is None else "POST", url, **how) as reply:
+            async with self._session.request(method, url, data=data, allow_redirects=False) as reply:
                 if reply.status != 200:
                     raise read_failure(reply.status, reply.headers, await _beginning(reply))
                 return await self._read(reply)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, ssl.SSLError) as error:
             raise self._unreachable(error) from None
         except aiohttp.ClientHttpProxyError as error:
-            words = f"{error.status}: the proxy says {error.message}"
-            raise _failed("proxy", words, "either") from None
+            raise _failed("proxy", f"{error.status}: the proxy says {error.message}") from None
         except TimeoutError as error:
             words = str(error) or f"no complete answer within {self._world.total_seconds:g} s"
-            raise _failed("timeout", words, "either") from None
+            raise _failed("timeout", words) from None
         except (aiohttp.ClientError, ConnectionError) as error:
-            raise _failed("connection", str(error) or type(error).__name__, "either") from None
+            raise _failed("connection", str(error) or type(error).__name__) from None
 
     def _unreachable(self, error: Exception) -> CallError:
         by = " through the proxy" if self._proxy else ""
@@ -237,7 +233,7 @@ class _Body(aiohttp.BytesPayload):
         self._size = len(body)
 
 
-def _failed(kind: str, words: str, blame: Blame) -> CallError:
+def _failed(kind: str, words: str, blame: Blame = "either") -> CallError:
     """A transport error with the library's message, which may quote a proxy's password."""
     return CallError(kind, " ".join(redact(words).split()), passing=True, blame=blame)
 

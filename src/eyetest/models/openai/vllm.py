@@ -5,7 +5,7 @@ A candidate whose beginning is tokenized differently is scored by ``prompt_logpr
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,7 +14,6 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.openai.weighing import (
-    CONTINUE,
     DataUrl,
     Leaders,
     Tokenized,
@@ -22,9 +21,9 @@ from eyetest.models.openai.weighing import (
     Usage,
     Way,
     Weights,
-    assistant,
     behind,
     chat_messages,
+    conversation,
     reading_settings,
     refuse_empty,
     sum_of,
@@ -90,9 +89,7 @@ class VllmPrompt(Way):
         return read
 
     async def _tokenize(self, begun: str, settings: Mapping[str, Any]) -> Tokenized:
-        messages = [_QUESTION, *([assistant(begun)] if begun else [])]
-        body = {**template_settings(settings), "messages": messages, "return_token_strs": True}
-        body |= CONTINUE if begun else {}
+        body = {**template_settings(settings), **conversation([_QUESTION], begun), "return_token_strs": True}
         return await self._ask("tokenize", body, Tokenized)
 
 
@@ -134,9 +131,8 @@ class _Weighing:
     def _tokens(self, text: str) -> Beginning:
         return self.read[text].tokens[: 1 if self._prompt.first_token else None]
 
-    async def by_prompts(self, texts: Iterable[str]) -> dict[str, tuple[float | None, int]]:
+    async def by_prompts(self, texts: Collection[str]) -> dict[str, tuple[float | None, int]]:
         """Score candidates in parallel, each with its own prompt."""
-        texts = list(texts)
         return dict(zip(texts, await side_by_side(map(self._by_prompt, texts)), strict=True))
 
     async def _by_prompt(self, text: str) -> tuple[float | None, int]:
@@ -186,10 +182,7 @@ class _Weighing:
 
     async def _complete(self, asked: dict[str, Any], answer: str) -> _Completion:
         """One request for a token after a given beginning of the model's turn."""
-        begun = self._prompt.prefill + answer
-        body = {**self._settings, **asked, "messages": self._messages}
-        if begun:
-            body |= {**CONTINUE, "messages": [*self._messages, assistant(begun)]}
+        body = {**self._settings, **asked, **conversation(self._messages, self._prompt.prefill + answer)}
         reply = await self._connection.ask(self._url, body, _Completion)
         self._usage.add(reply.usage)
         return reply

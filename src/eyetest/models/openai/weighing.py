@@ -5,14 +5,14 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import msgspec
 
 from eyetest.models.base import CallError, grey_url, images_of
 from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.replies import read_completion, read_first_token
-from eyetest.models.trie import Beginning, shared_start, side_by_side
+from eyetest.models.trie import Beginning, Result, shared_start, side_by_side
 from eyetest.records import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.item import IMPOSSIBLE
 from eyetest.records.tables import Method
@@ -50,10 +50,16 @@ def assistant(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-def with_stand_in(prompt: Prompt) -> list[dict[str, Any]]:
-    """A conversation with an answer, for a chat template: tiny images and the stand-in."""
+def conversation(messages: Sequence[Any], begun: str) -> dict[str, Any]:
+    """A body's messages, and the settings to continue a turn of the model that was begun."""
+    return {**CONTINUE, "messages": [*messages, assistant(begun)]} if begun else {"messages": messages}
+
+
+def with_stand_in(prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a conversation with an answer, for a chat template: tiny images and the stand-in."""
     messages = chat_messages(prompt.messages, lambda _: grey_url(8, 8))
-    return [*messages, assistant(prompt.prefill + STAND_IN), {"role": "user", "content": "?"}]
+    messages += [assistant(prompt.prefill + STAND_IN), {"role": "user", "content": "?"}]
+    return {**template_settings(settings), "messages": messages}
 
 
 def template_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +133,6 @@ def _byte_level(piece: str) -> bytes:
     return b"".join(bytes([_BYTES[letter]]) if letter in _BYTES else letter.encode() for letter in piece)
 
 
-Result = TypeVar("Result")
 _LEADERS_KEPT = 4_096
 
 
@@ -213,7 +218,6 @@ class Leaders:
                 done.set()
 
 
-_FIELDS = ("completion_probabilities", "tokens_evaluated", "tokens_predicted")
 _MOST_LISTED = 20
 
 
@@ -270,8 +274,7 @@ class SglangServer(Way):
 
     async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> str:
         """The text of the conversation up to the answer, by the server's chat template."""
-        body = {**template_settings(settings), "messages": with_stand_in(prompt)}
-        rendered = await self._ask("tokenize", body, _Tokens[list[int]])
+        rendered = await self._ask("tokenize", with_stand_in(prompt, settings), _Tokens[list[int]])
         whole = {"tokens": rendered.tokens, "skip_special_tokens": False}
         return before_answer((await self._ask("detokenize", whole, _Text)).text, "SGLang")
 
@@ -322,8 +325,8 @@ class LlamaServer(Way):
             return await self._weigh(prompt, settings, self._props.media_marker, usage)
 
     async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str, usage: Usage) -> Weights:
-        body = {**template_settings(settings), "messages": with_stand_in(prompt)}
-        begun = before_answer((await self._ask("apply-template", body, _Rendered)).prompt, "llama.cpp")
+        rendered = await self._ask("apply-template", with_stand_in(prompt, settings), _Rendered)
+        begun = before_answer(rendered.prompt, "llama.cpp")
         shown = images_of(prompt)
         head, mark, tail = begun.rpartition(marker) if shown else ("", "", begun)
         before = await self._read(tail, is_whole=not shown)
@@ -358,7 +361,7 @@ def _forced(tokens: Sequence[int]) -> dict[str, Any]:
     """Settings that force these tokens; without id_slot, which gave other numbers for parallel requests."""
     grammar = "root ::= " + " ".join(f"<[{token}]>" for token in tokens)
     how = {"n_predict": len(tokens), "n_probs": 1, "temperature": 0, "cache_prompt": True}
-    return {**how, "grammar": grammar, "response_fields": _FIELDS}
+    return {**how, "grammar": grammar, "response_fields": _Answer.__struct_fields__}
 
 
 def _cut(text: str, pieces: Sequence[_Piece]) -> str:
@@ -376,11 +379,9 @@ class TopLogprobs(Way):
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any], usage: Usage) -> Weights:
         """Score all candidates of a prompt, each an option letter."""
         limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in settings), "max_tokens")
-        messages: list[Any] = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
-        body = {**reading_settings(settings), "temperature": 0, limit: 1, "messages": messages}
+        messages = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
+        body = {**reading_settings(settings), "temperature": 0, limit: 1, **conversation(messages, prompt.prefill)}
         body |= {"logprobs": True, "top_logprobs": _MOST_LISTED}
-        if prompt.prefill:
-            body |= {**CONTINUE, "messages": [*messages, assistant(prompt.prefill)]}
         url = self._connection.within("chat", "completions")
         data = await self._connection.send(url, encode(body))
         reply, first = read_completion("", data), read_first_token(data)

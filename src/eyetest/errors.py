@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -157,8 +156,7 @@ def nearest(name: str, known: Iterable[str], most: int = 24) -> str:
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
-    names = sorted(by_lower.values())
-    return f"known: {', '.join(names[:most])}" + (f" and {len(names) - most} more" if len(names) > most else "")
+    return f"known: {listed(sorted(by_lower.values()), most)}"
 
 
 def tallied(reasons: Iterable[str]) -> str:
@@ -184,11 +182,6 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     """The first of many names."""
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def minute(seconds: float | None, never: str = "") -> str:
-    """A time to the minute, in UTC."""
-    return never if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def typed(*words: object) -> str:

@@ -9,7 +9,7 @@ name is refused, because results must not depend on what else is installed.
 import importlib
 import pkgutil
 from collections.abc import Container, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
@@ -24,21 +24,19 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     def __init__(self, kind: str, package: str, constant: str, group: str) -> None:
         self._kind, self._package, self._constant, self._group = kind, package, constant, group
-        self._plugins: dict[str, Plugin] | None = None
 
-    def _load(self) -> dict[str, Plugin]:
-        if self._plugins is None:
-            plugins: dict[str, Plugin] = {}
-            home = importlib.import_module(self._package)
-            inner = [f"{self._package}.{found.name}" for found in pkgutil.iter_modules(getattr(home, "__path__", ()))]
-            for module in inner or [self._package]:
-                plugins |= self._of(module)
-            for point in points_of(self._group):
-                for plugin in _several(load_entry_point(point)):
-                    refuse_taken(plugin.name, plugins, self._kind, point)
-                    plugins[plugin.name] = plugin
-            self._plugins = plugins
-        return self._plugins
+    @cached_property
+    def _all(self) -> dict[str, Plugin]:
+        plugins: dict[str, Plugin] = {}
+        home = importlib.import_module(self._package)
+        inner = [f"{self._package}.{found.name}" for found in pkgutil.iter_modules(getattr(home, "__path__", ()))]
+        for module in inner or [self._package]:
+            plugins |= self._of(module)
+        for point in points_of(self._group):
+            for plugin in _several(load_entry_point(point)):
+                refuse_taken(plugin.name, plugins, self._kind, point)
+                plugins[plugin.name] = plugin
+        return plugins
 
     def _of(self, module: str) -> dict[str, Plugin]:
         found = getattr(importlib.import_module(module), self._constant, ())
@@ -47,10 +45,10 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     def _load_for(self, name: str) -> dict[str, Plugin]:
         """The plug-ins of the module with this name, if it has the plug-in and no entry point does; else all."""
         module = f"{self._package}.{name}"
-        is_known = self._plugins is not None or not name.isidentifier() or name in points_of(self._group).names
+        is_known = "_all" in vars(self) or not name.isidentifier() or name in points_of(self._group).names
         is_known |= not hasattr(importlib.import_module(self._package), "__path__")  # one module holds them all
         own = self._of(module) if not is_known and find_spec(module) else {}
-        return own if name in own else self._load()
+        return own if name in own else self._all
 
     def __getitem__(self, name: str) -> Plugin:
         plugins = self._load_for(name)
@@ -62,10 +60,10 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return name in self._load_for(str(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._load()))
+        return iter(sorted(self._all))
 
     def __len__(self) -> int:
-        return len(self._load())
+        return len(self._all)
 
 
 @cache

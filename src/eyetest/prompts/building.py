@@ -14,7 +14,6 @@ from eyetest.records import PLACEHOLDER, Item, image_numbers, mark, shown_order
 from eyetest.records.item import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.tables import Ask, Condition, Letters, Modality
 
-FEWEST_TEMPLATES = 6
 SCREENSHOT_STEP = "screenshot"  # the lineage step that put an item's question and options into an image
 
 
@@ -189,12 +188,11 @@ def refuse(item: Item, condition: Condition) -> None:
 
 def option_lines(options: Sequence[str], letters: Letters, wording: Wording) -> str:
     """All options, each after its letter."""
-    lines = [
-        fill(wording.option, letter=mark(letters, position), option=option) for position, option in enumerate(options)
-    ]
-    return wording.between.join(
-        line if option else line.rstrip() for line, option in zip(lines, options, strict=True)
-    )
+    lines = []
+    for position, option in enumerate(options):
+        line = fill(wording.option, letter=mark(letters, position), option=option)
+        lines.append(line if option else line.rstrip())
+    return wording.between.join(lines)
 
 
 @lru_cache(maxsize=1_024)
@@ -247,14 +245,20 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     refuse(item, condition)
     view = VIEWS[condition.modality]
     weighed = condition.method == "likelihood"
-    kind: TaskKind = "open" if weighed else task_kind(item)
+    kind: TaskKind = "open" if weighed else "choice" if item.choices else "text"
+    if kind == "text" and item.tags.get("task") in _CAPTION_TASKS:
+        kind = "caption"
     candidates = _candidates(item) if weighed else ()
     if condition.method == "first-token":  # the letter under which each option is shown
         order = shown_order(item, condition)
         candidates = tuple(mark(condition.letters, order.index(i)) for i in range(len(order)))
     wording = known_prompts(condition.prompts).of(item)
     turns = _turns(item, condition, view, answers) if tells_history(item, condition) else []
-    hint, question, options = _body(item, condition, view, wording)
+    hint, question = (_shown(text, item, view) if view.question else "" for text in (item.hint, item.question))
+    options = ""
+    if view.options and item.choices and not weighed:
+        texts = _options(item, view)
+        options = option_lines([texts[i] for i in shown_order(item, condition)], condition.letters, wording)
     if not (hint or question or options or turns or item.choices or view.placed(item) or view.images == "words"):
         raise CannotApply("no question")
     asked = [question for question, _ in turns]
@@ -265,13 +269,6 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     begun = prefill and condition.shots == "format" and condition.ask == "direct" and kind == "choice"
     opening = wording.reply.partition("{")[0] if begun else ""
     return Prompt(tuple(messages), opening, candidates, first_token=condition.method == "first-token")
-
-
-def task_kind(item: Item) -> TaskKind:
-    """The list of instructions for an item whose options are shown."""
-    if item.choices:
-        return "choice"
-    return "caption" if item.tags.get("task") in _CAPTION_TASKS else "text"
 
 
 def _candidates(item: Item) -> tuple[str, ...]:
@@ -295,16 +292,6 @@ def _closing(item: Item, condition: Condition, kind: TaskKind, wording: Wording)
     if condition.modality == "screenshot":
         lines = [wording.sentence("screenshot", len(item.images)), *lines]
     return "\n".join(filter(None, lines))
-
-
-def _body(item: Item, condition: Condition, view: View, wording: Wording) -> tuple[str, str, str]:
-    """Hint, question and options."""
-    hint, question = (_shown(text, item, view) if view.question else "" for text in (item.hint, item.question))
-    if not (view.options and item.choices and condition.method != "likelihood"):
-        return hint, question, ""
-    options = _options(item, view)
-    shown = [options[i] for i in shown_order(item, condition)]
-    return hint, question, option_lines(shown, condition.letters, wording)
 
 
 def _shown(text: str, item: Item, view: View) -> str:

@@ -17,10 +17,9 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from eyetest.errors import InputError, heading, nearest, short
-from eyetest.prompts.building import FEWEST_TEMPLATES
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import REVERSED, Condition, order_word
-from eyetest.store.handwritten import parse_yaml, read_yaml
+from eyetest.store.handwritten import read_yaml
 
 PROJECT = Path("eyetest.yaml")
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters"}
@@ -32,6 +31,7 @@ _DIGITS = r"-?[0-9]{1,18}"  # longer numbers do not fit the columns that hold te
 _WORDS = {axis: get_args(kind) for axis, kind in get_type_hints(Condition).items() if get_args(kind)}
 _NUMBERS = ("template", "order")
 _LARGEST_ORDER = 10**6
+_TEMPLATES = 6  # in every list of ours
 
 
 def _wrong(why: str) -> InputError:
@@ -68,9 +68,8 @@ def condition_names(project: Path = PROJECT) -> dict[str, dict[str, Any]]:
 
 @cache
 def _shipped() -> dict[str, dict[str, Any]]:
-    text = files("eyetest.prompts").joinpath("conditions.yaml").read_text("utf-8")
-    known: dict[str, dict[str, Any]] = parse_yaml(text, "conditions.yaml")
-    return known
+    text = files(__package__).joinpath("conditions.yaml").read_bytes()
+    return msgspec.yaml.decode(text, type=dict[str, dict[str, Any]])
 
 
 def _overlays(word: str, project: Path) -> Iterator[Mapping[str, Any]]:
@@ -144,7 +143,7 @@ def _tests(point: Condition, varied: list[str], number: int, seed: int) -> Itera
     """What each test changes of a condition; the first changes nothing."""
     others = (_draw(seed, "order", test) % _LARGEST_ORDER for test in range(2 * number))
     orders = list(dict.fromkeys((0, *others)))  # the order as written, then others, none twice
-    cycle = [0, *sorted(range(1, FEWEST_TEMPLATES), key=lambda template: _draw(seed, "template", template))]
+    cycle = [0, *sorted(range(1, _TEMPLATES), key=lambda template: _draw(seed, "template", template))]
     letters = _WORDS["letters"]
     for test in range(number if varied else 1):
         turn, index = divmod(test, len(cycle))

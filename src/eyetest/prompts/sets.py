@@ -122,8 +122,7 @@ class Prompts:
         asking = [(when, {key: part[key] for key in part if key != "roles"}) for when, part in parts]
         self.label, self.roles = self._labelled([part for part in asking if part[1]]), self._labelled(roles)
         self.plain: Wording
-        usual = None if name == USUAL_PROMPTS else msgspec.to_builtins(load_prompts().plain)
-        merged = _merged(usual, own, where) if usual else own
+        merged = own if name == USUAL_PROMPTS else _merged(msgspec.to_builtins(load_prompts().plain), own, where)
         self.plain, *self._by_task = (msgspec.convert(_merged(merged, part, where), Wording) for part in ({}, *tasks))
 
     def _labelled(self, texts: Sequence[Any]) -> str:

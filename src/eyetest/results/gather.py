@@ -240,21 +240,16 @@ def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> li
     """
     if not runs:
         raise InputError("no run to measure")
-    about = [run.manifest.benchmark for run in runs]
-    pools = [key if key and prefix_in(run, key) else None for run, key in zip(runs, keys, strict=True)]
-    names = [
-        pool.manifest.name if pool else asked.name if asked else run.path.resolve().name
-        for run, asked, pool in zip(runs, about, pools, strict=True)
-    ]
-    versions: dict[str, set[str]] = {name: set() for name in names}
-    for asked, key, name, pool in zip(about, keys, names, pools, strict=True):
+    names, versions = [], defaultdict[str, set[str]](set)
+    for run, key in zip(runs, keys, strict=True):
+        asked, folder = run.manifest.benchmark, run.path.resolve().name
+        pool = key if key and prefix_in(run, key) else None
+        name = pool.manifest.name if pool else asked.name if asked else folder
+        names.append((name, folder))
         if asked is not None:
-            is_key = key is not None and (pool or key.manifest.is_repaired(asked.fingerprint))
+            is_key = pool or (key and key.manifest.is_repaired(asked.fingerprint))
             versions[name].add(key.manifest.fingerprint if key and is_key else asked.fingerprint)
-    return [
-        name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
-        for run, name in zip(runs, names, strict=True)
-    ]
+    return [f"{name} ({folder})" if len(versions[name]) > 1 else name for name, folder in names]
 
 
 def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:

@@ -79,10 +79,15 @@ def judge_run(
         score = scorer.rescore(item, condition, judged(response.text, len(item.choices), letters=condition.letters))
         if score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
+    if new:
+        key = [name for name in columns(Score) if name not in _READ]
+        table = pl.DataFrame(new, infer_schema_length=None).select(*key, *_READ)
+        table = table.cast({name: scores.schema[name] for name in table.columns})
+        scores = scores.update(table, on=key, include_nulls=True)  # in its order
     judges = ", ".join(filter(None, (made.judge, judge.label)))
     with replacing_file(path) as file:
         metadata = msgspec.structs.replace(made, judge=judges).metadata()
-        _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
+        scores.write_parquet(file, compression="zstd", metadata=metadata)
         add_checksum(file)
     return len(new), progress
 
@@ -99,17 +104,7 @@ def _condition(row: Mapping[str, object]) -> Condition:
     return msgspec.convert({axis: row[axis] for axis in Condition.__struct_fields__}, Condition)
 
 
-def _replaced(scores: pl.DataFrame, rows: list[dict[str, object]]) -> pl.DataFrame:
-    """The table with some rows read anew, in its order."""
-    key = [name for name in columns(Score) if name not in _READ]
-    if not rows:
-        return scores
-    new = pl.DataFrame(rows, infer_schema_length=None).select(*key, *_READ)
-    new = new.cast({name: scores.schema[name] for name in new.columns})
-    return scores.update(new, on=key, include_nulls=True)
-
-
-SAMPLE = 100  # default number of replies per model and setting
+_SAMPLE = 100  # replies per model and setting
 _MOST_SENTENCES = 60
 _LONGEST_SENTENCE = 400
 _LABELS = {"D": "descriptive", "A": "analytical", "O": "other"}
@@ -117,11 +112,9 @@ _LABEL = re.compile(r"^\W*(\d{1,3})\W+([DAO])\b", re.MULTILINE)
 _TABLE = {"request": pl.String, "judge": pl.String} | dict.fromkeys(SENTENCE_KINDS, pl.Int64)
 
 
-def label_sentences(
-    run: Run, benchmark: Benchmark, judge: Judge, sample: int = SAMPLE, watch: Watch | None = None
-) -> tuple[int, Progress]:
+def label_sentences(run: Run, benchmark: Benchmark, judge: Judge, watch: Watch | None = None) -> tuple[int, Progress]:
     """Have a judge label the sentences of some replies; returns how many it labelled, and the progress."""
-    replies = _drawn(run, benchmark, sample)
+    replies = _drawn(run, benchmark)
     by_item = {item.id: item for item in benchmark.take(benchmark.positions(dict.fromkeys(replies["item"])))}
 
     def asked() -> Iterator[tuple[Item, Prompt]]:
@@ -143,7 +136,7 @@ def label_sentences(
     return len(table), progress
 
 
-def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:
+def _drawn(run: Run, benchmark: Benchmark) -> pl.DataFrame:
     """A reproducible random sample of text replies, of every model and setting."""
     with one_line_if_damaged(run.path):
         answers = answers_of(run, benchmark).filter(pl.col("text").str.contains(r"\w"), pl.col("outcome") != "failed")
@@ -153,7 +146,7 @@ def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:
     draw = [blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for item in known["item"]]
     keys = ["model", *PROTOCOL]
     ordered = known.with_columns(pl.Series("draw", draw, pl.String)).sort(*keys, "draw", "request")
-    return ordered.group_by(keys, maintain_order=True).head(sample)
+    return ordered.group_by(keys, maintain_order=True).head(_SAMPLE)
 
 
 def sentence_prompt(sentences: Sequence[str], wording: Wording) -> Prompt:

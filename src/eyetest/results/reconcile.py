@@ -164,7 +164,9 @@ def _read_cause(a: Credit, b: Credit) -> str:
     if a.failed or b.failed:
         return "errors"
     if a.text is not None and b.text is not None and not a.says_as(b):
-        return _reply_cause(a, b)
+        shorter, longer = sorted((a.words or "", b.words or ""), key=len)
+        is_cut = len(shorter) >= _CUT and longer.startswith(shorter)
+        return "truncated" if is_cut or a.truncated or b.truncated else "replies"
     for reader, cause in (("guess", "guess"), ("judge", "judge"), ("none", "unread")):
         if (a.reader == reader) != (b.reader == reader) or (a.reader == reader == "guess"):
             return cause
@@ -172,13 +174,6 @@ def _read_cause(a: Credit, b: Credit) -> str:
     if a.by_text or b.by_text or (known and a.reading == b.reading):
         return "metric"
     return "reading"
-
-
-def _reply_cause(a: Credit, b: Credit) -> str:
-    """Why the replies differ."""
-    shorter, longer = sorted((a.words or "", b.words or ""), key=len)
-    is_cut = len(shorter) >= _CUT and longer.startswith(shorter)
-    return "truncated" if is_cut or a.truncated or b.truncated else "replies"
 
 
 def left_out_cause(pair: Pair, alone: str) -> str:

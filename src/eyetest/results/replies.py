@@ -86,7 +86,7 @@ def _is_own(row: dict[str, Any]) -> bool:
 
 
 def _key(row: dict[str, Any]) -> Asked:
-    return Asked(**{name: row[name] for name in Asked.__struct_fields__})
+    return Asked(**{name: row[name] for name in columns(Asked)})
 
 
 class RunReplies:
@@ -142,7 +142,7 @@ class RunReplies:
     def _stored_scores(self, items: Sequence[str]) -> dict[Asked, dict[str, Any]]:
         with one_line_if_damaged(self.run.path):
             rows = self.scores.filter(is_in("item", items)).collect().to_dicts()
-        return {Asked(**{name: row.pop(name) for name in columns(Asked)}): row for row in rows}
+        return {_key(row): row for row in rows}
 
 
 def _is_undecided(case: ItemCase) -> bool:

@@ -121,13 +121,6 @@ class ChangedItems(NamedTuple):
     reworded: frozenset[str] = frozenset()
     regraded: frozenset[str] = frozenset()  # with the same wording and another gold
 
-    def count_only(self, answers: pl.LazyFrame) -> pl.LazyFrame:
-        """Answers to the current wording, without scores that others gave by an earlier gold."""
-        reworded, regraded = (is_in("item", [*names]) for names in self)
-        outdated = regraded & pl.col("given").is_not_null()
-        kept = answers.filter(~reworded & ~(outdated & pl.col("text").is_null()))
-        return kept.with_columns(pl.when(~outdated).then("given").alias("given"))
-
 
 @lru_cache(maxsize=16)
 def changed_items(asked: tuple[Path, str], now: tuple[Path, str]) -> ChangedItems:
@@ -195,25 +188,17 @@ def read_provenance(table: Path) -> ScoreProvenance | None:
 
 def holds(made: ScoreProvenance, now: ScoreProvenance, folder: Path) -> bool:
     """Whether scores made then equal those made now."""
-    if any(getattr(made, name) != getattr(now, name) for name in _COMPARED):
+    if msgspec.structs.replace(made, **{name: getattr(now, name) for name in _OUTCOME}) != now:
         return False
     if any(now.parts.get(number) != part for number, part in made.parts.items()):
         return False
-    new = now.parts.keys() - made.parts.keys()
-    return not new or not _are_planned(folder, new)
-
-
-_COMPARED = [name for name in ScoreProvenance.__struct_fields__ if name not in _OUTCOME]
-
-
-def _are_planned(folder: Path, parts: set[str]) -> bool:
-    """Whether some parts answer anything of the plan, not only judges' and describers' requests."""
-    names = [name for key in parts if (name := PartName.parse(key))]
-    frames = [frame.select("request") for name in names if (frame := part_frame(folder, name)) is not None]
+    new = [name for key in now.parts.keys() - made.parts.keys() if (name := PartName.parse(key))]
+    frames = [frame.select("request") for name in new if (frame := part_frame(folder, name)) is not None]
     if not frames:
-        return False
+        return True
+    # Parts that answer nothing of the plan hold only requests of judges and describers
     plan = scan_table(folder / PLAN).select("request")
-    return bool(pl.concat(frames).join(plan, on="request", how="semi").head(1).collect().height)
+    return pl.concat(frames).join(plan, on="request", how="semi").head(1).collect().is_empty()
 
 
 _LONGEST_NAME = 40
@@ -287,8 +272,11 @@ def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
     if prefix := prefix_in(run, benchmark):
         answers = answers.with_columns((prefix + pl.col("item").cast(pl.String)).alias("item"))
         repairs = {prefix + name: repair for name, repair in repairs.items()}
-    answers = answers.filter(about_the_wording(repairs, benchmark))
-    return changed_since(run, benchmark).count_only(answers)
+    reworded, regraded = (is_in("item", [*names]) for names in changed_since(run, benchmark))
+    outdated = regraded & pl.col("given").is_not_null()  # a score that others gave by an earlier gold
+    kept = ~reworded & ~(outdated & pl.col("text").is_null())
+    answers = answers.filter(about_the_wording(repairs, benchmark), kept)
+    return answers.with_columns(pl.when(~outdated).then("given").alias("given"))
 
 
 def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:

@@ -33,7 +33,7 @@ from eyetest.runs.inspect_logs import is_inspect_log
 from eyetest.runs.journal import SCHEMA, to_table
 from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, unfold
 from eyetest.runs.mapping import AnswerFile, FieldMap, like_conditions, parse_field_map
-from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, planning, write_part
+from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, write_part
 from eyetest.tabular.files import ExcelTable, known_table
 from eyetest.tabular.record_files import from_columns, schema
 from eyetest.tabular.table import Grid, Row, Values, named_columns
@@ -64,13 +64,6 @@ def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:
     same = (pl.col("content") == content).fill_null(value=False)
     differs = pl.col("content").is_not_null() & ~same & ~pl.col("failed")
     return rows.with_columns(same.alias("same"), differs.alias("differs"))
-
-
-def _write(folder: Path, rows: pl.DataFrame) -> None:
-    """Store rows: all responses in one step, then the plan in one step. The run is locked."""
-    write_part(folder, _responses(rows))
-    with planning(folder) as plan:
-        plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 def _responses(rows: pl.DataFrame) -> pl.DataFrame:
@@ -136,8 +129,11 @@ def import_answers(
                 f"add {param('overwrite', True)} to replace what it holds, or choose another run"
             )
         new = brought.answers - brought.there
-        if new:
-            _write(to, found.filter(~pl.col("same")))
+        if new:  # all responses are stored in one step, then the plan in one step
+            rows = found.filter(~pl.col("same"))
+            write_part(to, _responses(rows))
+            with run.planning() as plan:
+                plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
         if new or (benchmark and not run.manifest.benchmark):
             step = RunStep(what="import", options={"file": source.name}, planned=new, requests=new)
             models = (model for model in brought.models if model not in run.manifest.models)

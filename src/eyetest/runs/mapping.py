@@ -1,7 +1,7 @@
 """Which column holds what, what its values mean, and which columns look like unmapped conditions."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,6 @@ from eyetest.tabular.table import (
     listed_columns,
     named_columns,
     parse_fields,
-    parse_pairs,
     refuse_unknown_field,
     set_once,
     split_columns,
@@ -127,19 +126,16 @@ def parse_field_map(
             raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
         _refuse_unknown_word(field, value, "constants")
     filters: dict[str, tuple[str, ...]] = {}
-    takes = f"{param('where')} takes NAME=VALUE pairs, such as setting=zero-shot"
-    for column, value in parse_pairs(_one_value_each(only), takes):
-        filters[column] = (*filters.get(column, ()), value)
-    return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
-
-
-def _one_value_each(texts: Iterable[str]) -> Iterator[str]:
-    """``COLUMN=A,B`` as ``COLUMN=A`` and ``COLUMN=B``, as ``where`` is read everywhere."""
-    for text in texts:
+    for text in only:
         column = ""
-        for part in text.split(","):
-            column = part.partition("=")[0] if "=" in part else column
-            yield part if "=" in part or not column else f"{column}={part}"
+        for part in text.split(","):  # COLUMN=A,B: either value, as ``where`` is read everywhere
+            name, equals, value = (word.strip() for word in part.partition("="))
+            column, value = (name, value) if equals else (column, name)
+            if not column:
+                takes = f"{param('where')} takes NAME=VALUE pairs, such as setting=zero-shot"
+                raise InputError(f'{takes}; found "{part}"')
+            filters[column] = (*filters.get(column, ()), value)
+    return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
 
 
 def _renames(text: str) -> tuple[str, str, dict[str, str]]:

@@ -190,10 +190,9 @@ def _responses(frame: pl.DataFrame) -> Iterator[Response]:
         yield from from_batch(batch)
 
 
-def responses_table(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
+def responses_table(folder: Path) -> pa.Table:
     """The responses that count, one row per request, as an Arrow table."""
-    table = counting_responses(folder, columns).collect().to_arrow(compat_level=pl.CompatLevel.oldest())
-    return table.cast(pa.schema([SCHEMA.field(name) for name in columns]))
+    return counting_responses(folder).collect().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 NOT_THE_QUESTION = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")  # errors that are asked again

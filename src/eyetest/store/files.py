@@ -308,7 +308,11 @@ class LocalStore:
         """Hold a lock until the block or the process ends; a `BusyError` if another process has it."""
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            if not _is_locked(file):
+            for _ in range(_ATTEMPTS):  # a reader that tests the lock holds it for a moment
+                if _lock(file):
+                    break
+                sleep(_SECONDS_BETWEEN_ATTEMPTS)
+            else:
                 pid = _first_line(file) or "unknown"
                 raise BusyError(f"is being written by process {pid}; wait for it, or stop it")
             os.ftruncate(file, 0)
@@ -413,15 +417,6 @@ def write_all(file: int, data: bytes | memoryview) -> None:
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, data[written:])
-
-
-def _is_locked(file: int) -> bool:
-    """Take the lock. A reader that tests it holds it for a moment, so try more than once."""
-    for _ in range(_ATTEMPTS):
-        if _lock(file):
-            return True
-        sleep(_SECONDS_BETWEEN_ATTEMPTS)
-    return False
 
 
 def taken(target: Path) -> InputError:

@@ -193,10 +193,9 @@ def _pick(dataset: HubDataset, what: str, known: dict[str, Any]) -> Any:
     if not known:
         files = ", ".join((_PARQUET, *_TABLES))
         raise InputError(f"{dataset} has no data file ({files}); scripts of datasets are not executed")
-    if not (named := getattr(dataset, what)):
-        if len(known) == 1 or (what == "config" and "default" in known):
-            return known["default"] if "default" in known else next(iter(known.values()))
-        named = ""
+    named = getattr(dataset, what)
+    if not named and (len(known) == 1 or (what == "config" and "default" in known)):
+        return known.get("default", next(iter(known.values())))
     if named in known:
         return known[named]
     example = dataset._replace(**{what: next(iter(known))})

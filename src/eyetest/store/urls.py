@@ -291,11 +291,11 @@ def known_path(path: str) -> Path:
     if is_of_hub(path):
         from eyetest.store import hub  # noqa: PLC0415 (only for datasets of the hub)
 
-        return local_path(path) if hub.is_known(hub.hub_dataset(path), cache_root()) else Path(path)
-    url = _split(path)
-    if url is None or (_root(*url[:2]) / _ABOUT).is_file():
-        return local_path(path)
-    return Path(path)
+        is_known = hub.is_known(hub.hub_dataset(path), cache_root())
+    else:
+        url = _split(path)
+        is_known = url is None or (_root(*url[:2]) / _ABOUT).is_file()
+    return local_path(path) if is_known else Path(path)
 
 
 def mirror_of(path: Path) -> RemoteStore | None:
@@ -372,8 +372,7 @@ def write_file(target: Path, text: str, *, overwrite: bool = True) -> None:
 
 def write_json(target: Path, value: Any) -> None:
     """Write a value as readable JSON, as a whole."""
-    with replacing_file(target) as path:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    write_file(target, msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def read_json(path: Path, kind: type[Value], repair: str = "") -> Value:

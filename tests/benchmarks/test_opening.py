@@ -76,6 +76,22 @@ def test_an_export_is_overwritten_only_if_nothing_else_is_in_it(tmp_path: Path) 
         export_benchmark(benchmark, "parquet", tmp_path / "mine", overwrite=True)
 
 
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    source = jsonl(tmp_path / "b.jsonl", "1")
+    et.open(source)
+    for path in ("loop", "loop/x", "b.jsonl/x", "b.jsonl/../b.jsonl", "a\0b"):
+        with pytest.raises(InputError, match="does not exist"):
+            et.open(tmp_path / path)
+
+
+def test_an_import_into_its_source_is_repeated(tmp_path: Path) -> None:
+    jsonl(tmp_path / "items.jsonl", "1")
+    for overwrite in (False, True):
+        how = Import(overwrite=overwrite)
+        assert len(import_benchmark(tmp_path, tmp_path / "benchmark", how)[0]) == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     source = jsonl(Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff.jsonl")), "1")

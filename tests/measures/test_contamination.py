@@ -247,6 +247,13 @@ def test_without_words_answers_count_for_the_drop_alone() -> None:
     assert "fresh_drop" not in row
 
 
+def test_a_model_without_answers_to_originals_is_left_out() -> None:
+    rows = items(Random(4), count=90)
+    twins = [row for row in rows if row["tag.edition"] == "twin"]
+    said = answers(rows, "weak", Random(1), 0.4) + answers(twins, "other", Random(2), 0.4, modality="no-image")
+    assert set(measure("contamination", results(said, rows)).table["model"]) == {"weak"}
+
+
 def test_without_twins_it_says_how_to_draw_some() -> None:
     with pytest.raises(NotMeasurable, match="harden renew --twins"):
         measure("contamination", results([{"item": "1", "score": 1.0}], [{"item": "1"}]))

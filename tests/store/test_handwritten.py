@@ -37,7 +37,7 @@ BOMBS = {
     "half a pair": ('a: "\\ud800"', "invalid Unicode character escape code (line 1)"),
     "a hidden end": ('a: "x\\0y"', "is no text (line 1)"),
     "an end": ("a: 1\nb: \0", "'\\x00' in a text (line 2)"),
-    "a colour": ("a: \x1b[31m", "'\\x1b' in a text (line 1)"),
+    "a colour": (f"a: {'é' * 9}\nb: \x1b[31m{chr(10) * 9}", "'\\x1b' in a text (line 2)"),
     "a tab": ("a:\n\tb: 1", "cannot start any token (line 2)"),
     "a word for a number": ("a: !!int x", "'x' is no int"),
     "nothing for a number": ("a: !!int ''", "'' is no int"),
@@ -74,6 +74,11 @@ def test_no_text(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_yaml(tmp_path / "b.yaml")
     assert message in str(caught.value)
+
+
+def test_half_a_pair_in_a_text() -> None:
+    with pytest.raises(InputError, match=r"'\\ud800' in a text \(line 2\)"):
+        parse_yaml("a: 1\nb: \ud800", "FILE")
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

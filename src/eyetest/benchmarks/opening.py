@@ -143,6 +143,7 @@ def open_benchmark(path: str | Path, read: ReadOptions | None = None) -> Benchma
     path, read = local_path(path), read or ReadOptions()
     if is_benchmark(path):
         return first_items(Benchmark(path), read.limit) if read.limit else Benchmark(path)
+    refuse_one_above(path)
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
@@ -165,11 +166,15 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
     return Benchmark(cached)
 
 
-def refuse_one_above(path: Path) -> None:
-    """Refuse a path that does not exist, and a folder that is no benchmark but contains one."""
+def _refuse_missing(path: Path) -> None:
     if not path.exists():
         raise InputError(f"{path} does not exist")
     refuse_special(path)
+
+
+def refuse_one_above(path: Path) -> None:
+    """Refuse a path that does not exist, and a folder that is no benchmark but contains one."""
+    _refuse_missing(path)
     if is_benchmark(path / _INSIDE) and not is_benchmark(path):
         raise InputError(f"{path} is no benchmark, but holds one: name {path / _INSIDE}")
 
@@ -190,7 +195,7 @@ def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list
         whole = Benchmark(source)
         write_items(to, whole, whole, whole.manifest, overwrite=how.overwrite)
         return (), []
-    refuse_one_above(source)
+    _refuse_missing(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
     manifest = Manifest(

@@ -80,7 +80,7 @@ def contest(results: Results, models: Sequence[str], settings: Settings) -> Cont
     if not scored:
         raise NotMeasurable("compare: no answer has a score")
     if len(scored) < 2:
-        raise NotMeasurable(f"compare: only {scored[0]} has scores, and it takes two; ask another model the same")
+        raise NotMeasurable(f"compare: only {scored[0]} has scores, and it takes two; name or ask another model")
     families, ranked = tuple(results.families()), ranks.measure(results, settings)
     pairs = _pairs(_best_first(results, families, ranked.table), families, settings.level)
     together = Counter(_family(row, families) for row in pairs.iter_rows(named=True))

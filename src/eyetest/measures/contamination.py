@@ -204,7 +204,8 @@ def _rows(
         named = dict(zip(keys, key, strict=True))
         row = named | _test(tests.get(key, held.clear()), settings)
         row |= _drop(drops.get(key, scores.clear()), settings.level)
-        yield row | {"n": row["n"] or len(drops[key])}
+        if n := row["n"] or len(drops.get(key, ())):
+            yield row | {"n": n}
 
 
 def _test(members: pl.DataFrame, settings: Settings) -> dict[str, Any]:

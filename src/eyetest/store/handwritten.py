@@ -96,7 +96,10 @@ def parse_yaml(text: str, where: str) -> Any:
     try:
         return _BoundedLoader(text).get_single_data()
     except yaml.reader.ReaderError as error:
-        problem, line = f"{short(chr(error.character))} in a text", text.count("\n", 0, error.position) + 1
+        before = text.encode()[: error.position]
+        problem, line = f"{short(chr(error.character))} in a text", before.count(b"\n") + 1
+    except UnicodeEncodeError as error:
+        problem, line = f"{short(text[error.start])} in a text", text.count("\n", 0, error.start) + 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem, line = error.problem or error.context or "", mark.line + 1 if mark else 1

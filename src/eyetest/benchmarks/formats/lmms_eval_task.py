@@ -30,7 +30,7 @@ def doc_to_text(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, str] |
 
 def doc_to_target(doc: dict[str, Any]) -> str:
     """The right letter, or the first reference answer."""
-    return str(doc["answer_letter"] if doc["options"] else doc["answer"][0])
+    return str(doc["answer_letter"] if doc["options"] else (doc["answer"] or [""])[0])
 
 
 def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, float]:
@@ -40,7 +40,7 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, float]
         last = reply.splitlines()[-1].strip() if reply else ""
         match = _LETTER.fullmatch(last)
         return {"accuracy": float(match is not None and match[1].upper() == doc["answer_letter"])}
-    return {"accuracy": float(_plain(reply) in [_plain(reference) for reference in doc["answer"]])}
+    return {"accuracy": float(_plain(reply) in [_plain(reference) for reference in doc["answer"] or []])}
 
 
 def _plain(text: str) -> str:

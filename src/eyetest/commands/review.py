@@ -216,8 +216,9 @@ def import_review(file: AnyPath, /, *, on: AnyPath, reviewer: Reviewers = ()) ->
     """
     from eyetest.studio.exchange import read_review
 
-    names: dict[str, str] = {}
-    for word in several(reviewer):  # without an id, the name for decisions without a user
+    words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
+    names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
+    for word in words:  # without an id, the name for decisions without a user
         user, name = word.split("=", 1) if "=" in word else ("", word)
         if not name.strip():
             raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")

@@ -117,9 +117,6 @@ def unfolds(path: Path) -> InputError:
     return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
 
 
-_UNREADABLE = (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError)
-
-
 @contextmanager
 def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
     """Turn errors about the content of a file into one line; those of the system pass."""
@@ -127,7 +124,7 @@ def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
         yield
     except MemoryError:
         raise unfolds(path) from None
-    except (*_UNREADABLE, OSError) as error:
+    except (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InputError(f"{path} {what}: {first_line(error)}") from None

@@ -249,22 +249,20 @@ class Benchmark:
 
     @contextmanager
     def _items(self) -> Iterator[pq.ParquetFile]:
-        with damage_in_one_line(self.path / ITEMS), pq.ParquetFile(self._sound()) as file:
-            yield file
-
-    def _sound(self) -> Path:
         """The items' file, verified against its checksum and the manifest: neither truncated nor exchanged."""
-        path = inside(self.path / ITEMS, self.path)
-        about = path.stat()
-        identity = about.st_ino, about.st_size, about.st_mtime_ns
-        if identity != self._checked:
-            repair = "restore the file as eyetest wrote it, or import the benchmark again"
-            found = pq.read_metadata(sound_file(path, self.path, SCHEMA, repair))
-            fingerprint = (found.metadata or {}).get(_FINGERPRINT, b"").decode("ascii", "replace")
-            if (found.num_rows, fingerprint) != (len(self), self.manifest.fingerprint):
-                raise InputError(f"{self.path / ITEMS} holds other items than {MANIFEST} describes")
-            self._checked = identity
-        return path
+        with damage_in_one_line(self.path / ITEMS):
+            path = inside(self.path / ITEMS, self.path)
+            about = path.stat()
+            identity = about.st_ino, about.st_size, about.st_mtime_ns
+            if identity != self._checked:
+                repair = "restore the file as eyetest wrote it, or import the benchmark again"
+                found = pq.read_metadata(sound_file(path, self.path, SCHEMA, repair))
+                fingerprint = (found.metadata or {}).get(_FINGERPRINT, b"").decode("ascii", "replace")
+                if (found.num_rows, fingerprint) != (len(self), self.manifest.fingerprint):
+                    raise InputError(f"{self.path / ITEMS} holds other items than {MANIFEST} describes")
+                self._checked = identity
+            with pq.ParquetFile(path) as file:
+                yield file
 
 
 def home_of(image: ImageRef) -> Benchmark | None:

@@ -87,7 +87,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     """The decisions for one file."""
 
-    columns: dict[str, str]  # by field, of fields with one column; only those that the file has
+    fields: dict[str, str]  # field → the column or columns that hold it, as ``--map`` takes it; only those there are
     images: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # one column that holds a list, or one column per option
     tag_columns: tuple[str, ...] = ()
@@ -96,13 +96,7 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     def column(self, field: str) -> str:
         """The column of a field; empty where the file has none."""
-        return self.columns.get(field, "")
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Field → the column or columns that hold it, as ``--map`` takes it."""
-        several = {"images": "+".join(self.images), "options": "+".join(self.options)}
-        return self.columns | {field: columns for field, columns in several.items() if columns}
+        return self.fields.get(field, "")
 
 
 def named_images(tags: dict[str, Any]) -> dict[str, str]:
@@ -146,9 +140,10 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
         hint = f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
         raise InputError(f"{where}: no column for the question among {listed_columns(columns)}; {hint}")
     used = named_columns(found)
-    images, choices = (split_columns(found.pop(field, "")) for field in _SEVERAL_COLUMNS)
+    images, choices = (split_columns(found.get(field, "")) for field in _SEVERAL_COLUMNS)
     tags = tuple(column for column in free if column not in used)
-    return ItemLayout(columns=found, images=images, options=choices, tag_columns=tags)
+    fields = {field: column for field, column in found.items() if column}
+    return ItemLayout(fields=fields, images=images, options=choices, tag_columns=tags)
 
 
 def _refuse_unknown_columns(columns: Sequence[str], options: ReadOptions, where: str) -> None:
@@ -187,11 +182,9 @@ def plan(rows: Table, options: ReadOptions) -> ItemLayout:
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
     inline = not layout.options and _options_are_inline(layout, sample)
-    layout = msgspec.structs.replace(layout, inline_options=inline)
-    if options.gold_style:
-        return msgspec.structs.replace(layout, gold_style=options.gold_style)
+    layout = msgspec.structs.replace(layout, inline_options=inline, gold_style=options.gold_style or "letter")
     answer = layout.column("answer")
-    if not answer or layout.column("answer_letter"):
+    if options.gold_style or not answer or layout.column("answer_letter"):
         return layout
     offers = []
     for row in sample:
@@ -284,8 +277,7 @@ class ItemReader:
             return ()
         gold = self._gold(row, offered)
         known = {place: own for place, own in enumerate(provenance) if own != OptionProvenance()}
-        choices = (Choice(text, i in gold, known.get(i) or UNSET) for i, text in enumerate(offered.texts))
-        return tuple(choices)
+        return tuple(Choice(text, i in gold, known.get(i, UNSET)) for i, text in enumerate(offered.texts))
 
     def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
         """Positions of the right options. Where a row gives them by letter and otherwise, both must agree."""
@@ -427,9 +419,11 @@ def plain_row(item: Item, *, text_tags: bool = False) -> dict[str, Any]:
         row["options"] = [choice.text for choice in item.choices]
         if item.gold:
             texts = [item.choices[i].text for i in item.gold]
-            row |= {"answer": texts[0] if len(texts) == 1 else texts, "answer_letter": gold_letters(item)}
+            letters = "".join(map(letter, item.gold))
+            row |= {"answer": texts[0] if len(texts) == 1 else texts, "answer_letter": letters}
     elif item.references:
-        row["answer"] = one_or_list(item.references)
+        first, *more = item.references  # a single one as itself, unless a reader would take it for a list
+        row["answer"] = [first, *more] if more or looks_like_list(first) else first
     known = ("hint", "description", "group", "history")
     row |= {name: msgspec.to_builtins(value) for name in known if (value := getattr(item, name))}
     free = {name: value for name, value in item.tags.items() if RESERVED.isdisjoint((name, _usual_name(name)))}
@@ -441,14 +435,3 @@ def plain_row(item: Item, *, text_tags: bool = False) -> dict[str, Any]:
         tags={name: value for name, value in item.tags.items() if name not in columns},
     )
     return row | columns | ({"eyetest": msgspec.to_builtins(others)} if others != OtherFields() else {})
-
-
-def gold_letters(item: Item) -> str:
-    """The right options by their letters: ``B``, or ``AC`` where two are right."""
-    return "".join(letter(position) for position in item.gold)
-
-
-def one_or_list(references: tuple[str, ...]) -> str | list[str]:
-    """A single reference as itself, unless a reader would take it for a list."""
-    single = len(references) == 1 and not looks_like_list(references[0])
-    return references[0] if single else list(references)

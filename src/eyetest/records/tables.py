@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from eyetest.errors import InputError, as_named, short
-from eyetest.records.item import Item, Manifest, OutcomeKind, letter
+from eyetest.records.item import Item, Manifest, OutcomeKind, letter, tag_word
 from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 __all__ = [
@@ -82,11 +82,9 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def fact(self, name: str) -> str | None:
         """A property or a fact as a word: a size in whole billions from 2 on, else tenths; yes or no; numbers."""
         value = getattr(self, name) if name in PROPERTIES else self.facts.get(name)
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, int | float):
-            return f"{value:g}" if name != "size_b" else f"{value:.0f}B" if value >= 2 else f"{value:.1f}B"
-        return None if value is None else str(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return tag_word(value)
+        return f"{value:g}" if name != "size_b" else f"{value:.0f}B" if value >= 2 else f"{value:.1f}B"
 
     def written_down(self) -> "ModelEntry":
         """The entry without anything that could be a key, for files that are passed on."""

@@ -5,7 +5,7 @@ import json
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime, time
 from functools import partial
 from pathlib import Path
@@ -103,29 +103,23 @@ class ExcelTable(Grid):
 
     def cells(self) -> Iterator[list[Any]]:
         """The cells under all columns that have a name, and under the first; header first."""
-        rows = self._all_cells()
-        header = [str(cell) for cell in next(rows, [])]
-        while header and not header[-1]:
-            header.pop()
-        named = [index for index, name in enumerate(header) if name or not index]
-        yield [header[index] for index in named]
-        for line, cells in enumerate(rows, 1):
-            if any(cell != "" for cell in cells[len(header) :]):
-                there = f"there is more than the {len(header)} columns that have a name"
+        width = total = 0
+        named: list[int] = []
+        for line, row in enumerate(_first_sheet(self.path)):
+            total += len(row)
+            if line >= MAX_ROWS or total > MAX_CELLS:
+                read = f"{line:,} rows and {total:,} cells"
+                raise InputError(f"{self.path} goes on after {read}; write it as CSV or JSON Lines")
+            cells = [_cell(value) for value in row]
+            if line == 0:
+                cells = [str(cell) for cell in cells]
+                while cells and not cells[-1]:
+                    cells.pop()
+                width, named = len(cells), [index for index, name in enumerate(cells) if name or not index]
+            elif any(cell != "" for cell in cells[width:]):
+                there = f"there is more than the {width} columns that have a name"
                 raise InputError(f"{self.path.name} row {line}: {there}")
             yield [cells[index] if index < len(cells) else "" for index in named]
-
-    def _all_cells(self) -> Iterator[list[Any]]:
-        cells = 0
-        with _opened(self.path) as book:
-            sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # some writers say "A1" whatever there is
-            for rows, row in enumerate(sheet.iter_rows(values_only=True)):
-                cells += len(row)
-                if rows >= MAX_ROWS or cells > MAX_CELLS:
-                    read = f"{rows:,} rows and {cells:,} cells"
-                    raise InputError(f"{self.path} goes on after {read}; write it as CSV or JSON Lines")
-                yield [_cell(value) for value in row]
 
 
 def _cell(value: Any) -> Any:
@@ -136,16 +130,17 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """The workbook; any error, now or while it is read, becomes one line."""
+def _first_sheet(path: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows of a workbook's first sheet; any error becomes one line."""
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 
     warnings.filterwarnings("ignore", module=r"openpyxl\b")
     try:
         _check_parts(path)
         with path.open("rb") as file, closing(openpyxl.load_workbook(file, read_only=True)) as book:
-            yield book
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # some writers say "A1" whatever there is
+            yield from sheet.iter_rows(values_only=True)
     except Exception as error:  # openpyxl raises whatever its parsers raise
         if isinstance(error, InputError) or getattr(error, "errno", None) not in (None, errno.EINVAL):
             raise
@@ -173,7 +168,7 @@ def was_cut(text: str) -> bool:
 def open_table(path: Path) -> Table:
     """A file as a table; of an Excel file the first sheet."""
     with one_line(path):
-        return _OPENERS[table_kind(path) or ".csv"](path)
+        return _OPENERS.get(table_kind(path), SeparatedTable)(path)
 
 
 class JsonFolder(Table):
@@ -203,8 +198,6 @@ _OPENERS: dict[str, Callable[[Path], Table]] = {
     ".parquet": lambda path: ParquetTable([path]),
     ".jsonl": JsonLines,
     ".json": JsonDocument,
-    ".csv": SeparatedTable,
-    ".tsv": SeparatedTable,
     ".xlsx": ExcelTable,
 }
 KINDS_LISTED = "CSV, TSV, Excel, JSON, JSON Lines or Parquet"

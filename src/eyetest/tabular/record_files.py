@@ -32,7 +32,6 @@ _BATCH = 2**28  # bytes of a batch if each of its rows held all that its row gro
 _WIDEST = 2**20
 _ROWS = 5_000
 _OBJECT = 64  # bytes of a Python value
-_IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 @contextmanager
@@ -115,10 +114,10 @@ def _count_values(values: pa.Array) -> int:
     kind, parts = values.type, []
     if pa.types.is_map(kind):
         parts = [pa.ListArray.from_arrays(values.offsets, part) for part in (values.keys, values.items)]
-    elif any(is_list(kind) for is_list in _IS_LIST):
-        parts = [values.flatten()]
     elif pa.types.is_struct(kind):
         parts = values.flatten()
+    elif pa.types.is_nested(kind):  # a list of any kind: Parquet has no unions
+        parts = [values.flatten()]
     return len(values) + sum(map(_count_values, parts))
 
 
@@ -144,16 +143,14 @@ class ParquetTable(Table):
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
         for file in self._files:
-            for number, values in enumerate(self._values(file), 1):
-                yield Row(f"{file.name} row {number}", values)
-
-    def _values(self, file: Path) -> Iterator[dict[str, Any]]:
-        with one_line(file, "is damaged"), open_bounded(file) as opened:
-            for batch in bounded_batches(file, opened, self._at_once, self._wanted):
-                names = batch.schema.names
-                columns = [self._column(file.name, name, batch.column(name)) for name in names]
-                for row in zip(*columns, strict=True):
-                    yield dict(zip(names, row, strict=True))
+            number = 0
+            with one_line(file, "is damaged"), open_bounded(file) as opened:
+                for batch in bounded_batches(file, opened, self._at_once, self._wanted):
+                    names = batch.schema.names
+                    columns = [self._column(file.name, name, batch.column(name)) for name in names]
+                    for row in zip(*columns, strict=True):
+                        number += 1
+                        yield Row(f"{file.name} row {number}", dict(zip(names, row, strict=True)))
 
     def _column(self, file: str, name: str, values: pa.Array) -> list[Any]:
         """One column as Python values: class numbers by name, NaN as None."""

@@ -117,9 +117,6 @@ def unfolds(path: Path) -> InputError:
     return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
 
 
-_UNREADABLE = (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError)
-
-
 @contextmanager
 def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
     """Turn errors about the content of a file into one line; those of the system pass."""
@@ -127,7 +124,7 @@ def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
         yield
     except MemoryError:
         raise unfolds(path) from None
-    except (*_UNREADABLE, OSError) as error:
+    except (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InputError(f"{path} {what}: {first_line(error)}") from None
@@ -222,7 +219,6 @@ _PART = re.compile(
     re.DOTALL,
 )
 _MOST_PARTS = 20_000
-_Part = tuple[str, bool]  # A text or a number as spelt, and whether it stands in quotes
 
 
 def looks_like_list(text: str) -> bool:
@@ -238,56 +234,49 @@ def parse_list(text: str, *, quoted: bool = False) -> list[str] | None:
     """
     if not looks_like_list(text):
         return None
-    found = _from_json(text)
-    parts = _from_python(text.strip()[1:-1]) if found is None else found
-    if parts is None or (quoted and not all(in_quotes for _, in_quotes in parts)):
-        return None
-    return [part for part, _ in parts]
+    found = _from_json(text, quoted=quoted)
+    return _from_python(text.strip()[1:-1], quoted=quoted) if found is None else found
 
 
-def _from_json(text: str) -> list[_Part] | None:
+def _from_json(text: str, *, quoted: bool) -> list[str] | None:
     try:
         raw = [bytes(part) for part in msgspec.json.decode(text, type=list[msgspec.Raw])]
-        if not all(part[:1] in b'"-0123456789' for part in raw):
+        if not all(part[:1] in (b'"' if quoted else b'"-0123456789') for part in raw):
             return None
-        return [(msgspec.json.decode(part), True) if part[:1] == b'"' else (part.decode(), False) for part in raw]
+        return [msgspec.json.decode(part) if part[:1] == b'"' else part.decode() for part in raw]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
-def _from_python(body: str) -> list[_Part] | None:
+def _from_python(body: str, *, quoted: bool) -> list[str] | None:
     """The parts of ``item, item, …``: quoted texts and numbers separated by commas, and nothing else."""
-    parts: list[_Part] = []
+    parts: list[str] = []
     at = 0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             while at < len(body) and len(parts) <= _MOST_PARTS and (match := _PART.match(body, at)):
+                if quoted and not match["text"]:
+                    return None
                 value = ast.literal_eval(match["text"] or match["number"])
-                parts.append((value, True) if match["text"] else (match["number"], False))
+                parts.append(value if match["text"] else match["number"])
                 at = match.end()
-        "".join(part for part, _ in parts).encode()
+        "".join(parts).encode()
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     return None if body[at:].strip() else parts
 
 
-def parse_pairs(texts: Iterable[str], takes: str) -> Iterator[tuple[str, str]]:
-    """The pairs of ``question=prompt,options=choices``; ``takes``: what was expected, if there is none."""
-    for pair in (part for text in texts for part in text.split(",")):
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name:
-            raise InputError(f'{takes}; found "{pair}"')
-        yield name, value
-
-
 def parse_fields(
     texts: Iterable[str], parameter: str, fields: Collection[str], example: str, kind: str = "FIELD=COLUMN"
 ) -> dict[str, str]:
-    """A user's columns, or values, of known fields."""
+    """A user's columns, or values, of known fields: the pairs of ``question=prompt,options=choices``."""
     takes = f"{param(parameter)} takes {kind} pairs, such as {example}"
     found: dict[str, str] = {}
-    for field, value in parse_pairs(texts, takes):
+    for pair in (part for text in texts for part in text.split(",")):
+        field, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not field:
+            raise InputError(f'{takes}; found "{pair}"')
         refuse_unknown_field(field, parameter, fields)
         if not value and kind == "FIELD=COLUMN":
             raise InputError(f'{takes}; found "{field}="')

@@ -75,25 +75,21 @@ class LmmsEval(Format):
         (to / "data").mkdir(parents=True)
         Parquet().write(benchmark, to / _DATA, final)
         (to / "utils.py").write_bytes(files(__package__).joinpath("lmms_eval_task.py").read_bytes())
-        task = _task(benchmark, final.resolve() / _DATA)
+        manifest = benchmark.manifest
+        task = {
+            "task": re.sub(r"\W+", "_", manifest.name).strip("_").lower() or "benchmark",
+            "dataset_path": "parquet",
+            "dataset_kwargs": {"data_files": {"test": str(final.resolve() / _DATA)}},
+            "test_split": "test",
+            "output_type": "generate_until",
+            "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0, "do_sample": False},
+            "metric_list": [{"metric": "accuracy", "aggregation": "mean", "higher_is_better": True}],
+            "metadata": [{"version": manifest.version, "fingerprint": manifest.fingerprint}],
+        }
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
         text += "".join(f"{name}: !function utils.{name}\n" for name in _FUNCTIONS)
         (to / _TASK).write_text("# data_files is an absolute path: change it if you move this folder.\n" + text)
         return [f"run it with: lmms-eval --include_path {final} --tasks {task['task']} --model …"]
-
-
-def _task(benchmark: Benchmark, data: Path) -> dict[str, Any]:
-    manifest = benchmark.manifest
-    return {
-        "task": re.sub(r"\W+", "_", manifest.name).strip("_").lower() or "benchmark",
-        "dataset_path": "parquet",
-        "dataset_kwargs": {"data_files": {"test": str(data)}},
-        "test_split": "test",
-        "output_type": "generate_until",
-        "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0, "do_sample": False},
-        "metric_list": [{"metric": "accuracy", "aggregation": "mean", "higher_is_better": True}],
-        "metadata": [{"version": manifest.version, "fingerprint": manifest.fingerprint}],
-    }
 
 
 def _parquet_files(path: Path) -> list[Path]:

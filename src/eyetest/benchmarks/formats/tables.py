@@ -12,7 +12,7 @@ import pybase64
 from eyetest.benchmarks.folder import Benchmark, distinct_images
 from eyetest.benchmarks.images import ImageStore, decode_base64
 from eyetest.benchmarks.opening import Format
-from eyetest.benchmarks.rows import ItemReader, ReadOptions, gold_letters, one_or_list, plain_row
+from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
 from eyetest.errors import ExportError, MissingImage, listed, short
 from eyetest.records import ImageRef, Item, letter
 from eyetest.store.files import inside
@@ -149,14 +149,15 @@ class Vlmevalkit(Format):
 def _cells(item: Item, *, grouped: bool) -> dict[str, str]:
     """Every cell except the image. Tags that are not text go into one JSON cell."""
     row = plain_row(item, text_tags=True)
-    for name in ("id", "group", "options", "answer", "answer_letter"):
+    for name in ("id", "group", "options"):
         row.pop(name, None)
+    answer, letters = row.pop("answer", ""), row.pop("answer_letter", "")
     row = {"index": item.id, **row} | ({"g_index": item.group or item.id} if grouped else {})
     for position, choice in enumerate(item.choices):
         if not choice.text:
             raise ExportError(f"item {short(item.id)}: option {letter(position)} is empty, which a TSV cannot hold")
         row[letter(position)] = choice.text
-    row["answer"] = gold_letters(item) if item.choices else str(one_or_list(item.references or ("",)))
+    row["answer"] = letters if item.choices else str(answer)
     return {
         name: value if isinstance(value, str) else msgspec.json.encode(value).decode() for name, value in row.items()
     }

@@ -68,7 +68,7 @@ def reform(
     manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url)
     records: set[str] = set()
     known: dict[str, list[bytes]] = defaultdict(list)  # digests of items by id: published files repeat both
-    without = 0
+    items = without = 0
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
         finder = ImageFinder(plan.images, writer.images)
         drafts = (drafting or REFORMERS[dataset.reformer].drafts)(annotations, settings, kit)
@@ -84,14 +84,14 @@ def reform(
             except ItemError as error:
                 kit.passed_over[f"{error.field}: expected {error.expected}"] += 1
                 continue
+            items += 1
             without += MISSING in item.tags
             records.add(draft.record)
-            if plan.limit and writer.counts.items == plan.limit:
+            if items == plan.limit:
                 break
         note = "; ".join((f"{dataset.reader} → {dataset.reformer}", *kit.notes))
         step = Lineage(step=REFORM_STEP, source=source, note=note, seed=plan.seed)
         writer.manifest = msgspec.structs.replace(manifest, lineage=(step,))
-        items = writer.counts.items
         if not items:
             reasons = "; ".join(f"{reason}: {count:,}" for reason, count in kit.passed_over.most_common(3))
             raise InputError(f"{source}: no record became an item" + (f" ({reasons})" if reasons else ""))

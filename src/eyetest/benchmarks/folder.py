@@ -352,14 +352,6 @@ class BenchmarkWriter:
         if prefix:
             self._ids.clear()
 
-    @property
-    def counts(self) -> ItemCounts:
-        """What has been written so far."""
-        total, texts = self._options.total(), self._options[0]
-        options = {str(number): self._options[number] for number in sorted(self._options) if number}
-        counts = ItemCounts(items=total, choice_items=total - texts, text_items=texts, options=options)
-        return msgspec.structs.replace(counts, images=len(self.images), image_bytes=self.images.size)
-
     def _flush(self) -> None:
         if self._pending:
             self._parquet.write_table(to_table(self._pending))
@@ -379,7 +371,16 @@ class BenchmarkWriter:
         add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.manifest = self.manifest.holding(self.counts, fingerprint, now)
+        total, texts = self._options.total(), self._options.pop(0, 0)
+        counts = ItemCounts(
+            items=total,
+            choice_items=total - texts,
+            text_items=texts,
+            options={str(number): self._options[number] for number in sorted(self._options)},
+            images=len(self.images),
+            image_bytes=self.images.size,
+        )
+        self.manifest = self.manifest.holding(counts, fingerprint, now)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
         (self.folder / MANIFEST).write_bytes(text + b"\n")
         if (self.path / FACTS).is_file():

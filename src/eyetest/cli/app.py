@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint
 from inspect import BoundArguments, getdoc, signature
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, NamedTuple
 
 from cyclopts import App, Group, Parameter
@@ -88,11 +89,8 @@ def _plugin_points() -> dict[str, EntryPoint]:
 
 def load(name: str) -> Callable[..., Any]:
     """The function of a command."""
-    if point := _plugin_points().get(name):
-        function: Callable[..., Any] = load_entry_point(point)
-    else:
-        module, _, attribute = COMMANDS[name].target.partition(":")
-        function = getattr(import_module(module), attribute)
+    point = _plugin_points().get(name)
+    function: Callable[..., Any] = load_entry_point(point) if point else resolve_name(COMMANDS[name].target)
     return function
 
 
@@ -207,6 +205,9 @@ def run(words: Sequence[str]) -> int:
 
 def _global_options(app: App, *, shown: bool) -> None:
     """Add the options of every command to an application, which then returns the exit code."""
+    from eyetest.cli import terminal
+    from eyetest.commands.base import observing
+
     show = Parameter(show=shown)
 
     @app.meta.default
@@ -230,30 +231,21 @@ def _global_options(app: App, *, shown: bool) -> None:
         """
         if allow_env:
             import_module("eyetest.models.openai.connection").allow_variables(allow_env)
-        return _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log)
+        terminal.begin(verbose=verbose, file=log)
+        function, bound, _ = app.parse_args(list(tokens), exit_on_error=False, print_error=False)
+        if overwrite:
+            if "overwrite" not in signature(function).parameters:
+                raise InputError("--overwrite: this command replaces nothing")
+            bound.arguments["overwrite"] = True
+        _take_paths(bound)
+        given = ", ".join(bound.arguments) or "nothing"
+        named = f"eyetest {getattr(function, '__name__', '')} with {given}"
+        with observing(terminal.TERMINAL), terminal.timed(named):
+            result = function(*bound.args, **bound.kwargs)
+        return terminal.show(result, output)
 
     app.meta.group_parameters = _GLOBAL
     app.suppress_keyboard_interrupt = app.meta.suppress_keyboard_interrupt = False
-
-
-def _call(
-    app: App, tokens: Sequence[str], output: Output, *, overwrite: bool, verbose: bool, log: Path | None
-) -> int:
-    from eyetest.cli import terminal
-    from eyetest.cli.terminal import TERMINAL
-    from eyetest.commands.base import observing
-
-    terminal.begin(verbose=verbose, file=log)
-    function, bound, _ = app.parse_args(list(tokens), exit_on_error=False, print_error=False)
-    if overwrite:
-        if "overwrite" not in signature(function).parameters:
-            raise InputError("--overwrite: this command replaces nothing")
-        bound.arguments["overwrite"] = True
-    _take_paths(bound)
-    given = ", ".join(bound.arguments) or "nothing"
-    with observing(TERMINAL), terminal.timed(f"eyetest {getattr(function, '__name__', '')} with {given}"):
-        result = function(*bound.args, **bound.kwargs)
-    return terminal.show(result, output)
 
 
 def _take_paths(bound: BoundArguments) -> None:

@@ -8,7 +8,7 @@ from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from eyetest.commands.base import new_path, observer, open_bench, path_of
+from eyetest.commands.base import new_path, observer, open_bench, open_run, path_of
 from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
@@ -156,14 +156,13 @@ def _read(file: Path) -> tuple[About, str]:
 def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> About:
     """Everything computed anew."""
     from eyetest.measures import Settings
-    from eyetest.runs import Run
     from eyetest.version import __version__
 
     benchmark = open_bench(bench)
     results = gather(list(runs), Scoring(bench=benchmark)) if runs else None
     inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
-    named = [run.path if isinstance(run, Run) else path_of(run, "run") for run in runs]
-    paths = tuple(os.path.relpath(path.absolute(), file.absolute().parent) for path in (benchmark.path, *named))
+    places = (benchmark.path, *(open_run(run).path for run in runs))
+    paths = tuple(os.path.relpath(path.absolute(), file.absolute().parent) for path in places)
     lines = tuple(_lines(benchmark, results, Settings(seed=seed)))
     about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, seed, lines)
     return replace(about, digest=about.computed)

@@ -1,6 +1,6 @@
 """The command ``open``: look at the items behind every number, in a browser."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from eyetest.commands.base import new_path, observer, path_of, several
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words, panel
@@ -53,8 +53,7 @@ def browse(
     from eyetest.studio.app.items import make_app
     from eyetest.studio.collection import Collection
 
-    named: list[Any] = several(places)
-    paths = [path_of(getattr(place, "path", place), "places") for place in named]
+    paths = [path_of(getattr(place, "path", place), "places") for place in several(places)]
     if bundle is None and (no_golds or overwrite):
         raise InputError(f"{param('no_golds', True)} and {param('overwrite', True)} go with {param('bundle', 'DIR')}")
     served = {"browser": browser, "address": address, "public": public, "proxy": proxy}

@@ -1,7 +1,6 @@
 """The command ``reform``: turn a dataset's annotations into a benchmark."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
@@ -68,8 +67,7 @@ def reform(
     """
     if name == "list":
         return cast("NewBenchmark", _catalogue(what))  # a dataset gives a benchmark, which is what programs ask for
-    files: list[str | Path] = several(annotations)
-    paths = tuple(path_of(path, "annotations") for path in files)
+    paths = tuple(path_of(path, "annotations") for path in several(annotations))
     from eyetest.recipes.options_folder import authors_of, write_open_options
     from eyetest.reform.building import MISSING, Reforming
     from eyetest.reform.building import reform as build

@@ -63,13 +63,13 @@ def export_to_tracker(run: "Run", tracker: str, place: str) -> Written:
     facts = {"benchmark": about.name if about else "", "fingerprint": about.fingerprint if about else ""}
     try:
         with redirect_stdout(io.StringIO()):  # addresses of runs, which MLflow prints
-            where = _TRACKERS[tracker](place, {**facts, "eyetest": __version__}, models)
+            _TRACKERS[tracker](place, {**facts, "eyetest": __version__}, models)
     except EyetestError:
         raise
     except Exception as error:  # each library has errors of its own
         raise InputError(f"{tracker}: {redact(first_line(error))}") from None
-    done = f"{counted(len(models), 'model')} of {run.path} → {tracker}: {where}"
-    return Written(done, {"kind": tracker, "models": [one.model for one in models], "to": where}, notes)
+    done = f"{counted(len(models), 'model')} of {run.path} → {tracker}: {place}"
+    return Written(done, {"kind": tracker, "models": [one.model for one in models], "to": place}, notes)
 
 
 def _tracked(run: "Run") -> tuple[list[Tracked], list[str]]:
@@ -109,7 +109,7 @@ def _put(figures: dict[str, float], name: str, value: float | None) -> None:
         figures[_NOT_IN_A_NAME.sub("_", name)] = float(value)
 
 
-def _to_wandb(place: str, about: dict[str, str], models: Sequence[Tracked]) -> str:
+def _to_wandb(place: str, about: dict[str, str], models: Sequence[Tracked]) -> None:
     wandb = import_module("wandb")
     entity, _, project = place.rpartition("/")
     quiet = {"silent": True, "console": "off", "disable_git": True, "disable_code": True}
@@ -119,10 +119,9 @@ def _to_wandb(place: str, about: dict[str, str], models: Sequence[Tracked]) -> s
         config = about | {"model": one.model}
         with wandb.init(name=one.model, config=config, settings=wandb.Settings(**quiet), **chosen) as run:
             run.log({**one.figures, "items": wandb.Table(columns=one.items.columns, data=one.items.rows())})
-    return place
 
 
-def _to_mlflow(place: str, about: dict[str, str], models: Sequence[Tracked]) -> str:
+def _to_mlflow(place: str, about: dict[str, str], models: Sequence[Tracked]) -> None:
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # or a wrong address is tried for minutes
     mlflow, entities = import_module("mlflow"), import_module("mlflow.entities")
     client = mlflow.MlflowClient(tracking_uri=place)
@@ -136,10 +135,9 @@ def _to_mlflow(place: str, about: dict[str, str], models: Sequence[Tracked]) -> 
         client.log_batch(run, metrics=metrics, params=params)
         client.log_text(run, one.items.write_csv(), "items.csv")
         client.set_terminated(run)
-    return place
 
 
-def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]) -> str:
+def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]) -> None:
     proto = import_module("tensorboard.compat.proto.summary_pb2")
     event = import_module("tensorboard.compat.proto.event_pb2")
     files = import_module("tensorboard.summary.writer.event_file_writer")
@@ -158,9 +156,8 @@ def _to_tensorboard(place: str, about: dict[str, str], models: Sequence[Tracked]
             values.append(proto.Summary.Value(tag=name, tensor=content, metadata=metadata))
         writer.add_event(event.Event(wall_time=time.time(), step=0, summary=proto.Summary(value=values)))
         writer.close()
-    return place
 
 
-_Send = Callable[[str, dict[str, str], Sequence[Tracked]], str]
+_Send = Callable[[str, dict[str, str], Sequence[Tracked]], None]
 _TRACKERS: dict[str, _Send] = {"wandb": _to_wandb, "mlflow": _to_mlflow, "tensorboard": _to_tensorboard}
 """Trackers by their name, which is that of their package too."""

@@ -173,6 +173,7 @@ def _web(package: str) -> jinja2.Environment:
     script = resources.files(__package__).joinpath("templates", "page.js").read_text("utf-8")
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     environment.globals |= {"dark": lambda: Markup(dark_rules()), "script": Markup(script), "script_hash": digest}  # noqa: S704 (ours)
+    environment.globals["mathml"] = mathml
     return environment
 
 

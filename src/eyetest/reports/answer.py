@@ -186,11 +186,6 @@ def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
     return [] if table is None else table.to_dicts()
 
 
-def usual(report: Report) -> str:
-    """The protocol of most questions in a report."""
-    return "; ".join(map(protocol_words, report.material.usual_protocols))
-
-
 _WORDS = {
     "modality": {
         "image": "with the image",

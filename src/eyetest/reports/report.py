@@ -34,7 +34,7 @@ _USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
 NO_ANSWERS = "no answers were given: name a run beside the benchmark"
 Scope = Literal["usual", "usual and blind", "all"]
 """Which answers: usual protocol, that and without the image, or any."""
-Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]  # a measure, its tags, scope and settings
+Asked = tuple[str, tuple[str, ...], Scope]  # a measure, its tags and scope
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Material:
     funnel: pl.DataFrame | None = None
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
-    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual", **own: str) -> pl.DataFrame:
-        """The table of a measure over some answers, with settings of its own; raises what the measure raises."""
-        key = (name, tuple(by), scope, tuple(own.items()))
+    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
+        """The table of a measure over some answers; raises what the measure raises."""
+        key = (name, tuple(by), scope)
         if key not in self._known:
             try:
                 self._known[key] = self._measure(*key)
@@ -59,15 +59,15 @@ class Material:
             raise known
         return known.table
 
-    def known(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual", **own: str) -> pl.DataFrame | None:
+    def known(self, name: str, *, scope: Scope = "usual") -> pl.DataFrame | None:
         """The table of a measure, or None if it cannot be computed."""
         with suppress(NotMeasurable):
-            return self.measured(name, by, scope=scope, **own)
+            return self.measured(name, scope=scope)
         return None
 
     def measures(self) -> list[str]:
         """The measures used, as ``eyetest measure`` names them."""
-        return sorted({" --by ".join((name, *by)) for name, by, *_ in self._known})
+        return sorted({" --by ".join((name, *by)) for name, by, _ in self._known})
 
     def notes(self) -> list[str]:
         """Notes beside the tables, each with the measure that gives it."""
@@ -127,11 +127,11 @@ class Material:
         fit = [tag for tag in self.results.tags if 2 <= self.results.values(tag).n_unique() <= MOST_VALUES]
         return tuple(sorted((tag for tag in fit if _rank(tag) < len(_SKILLS)), key=_rank)[:MOST_TAGS])
 
-    def _measure(self, name: str, by: tuple[str, ...], scope: Scope, own: tuple[tuple[str, str], ...]) -> Measured:
+    def _measure(self, name: str, by: tuple[str, ...], scope: Scope) -> Measured:
         if not self.is_answered and name != _NEED_NO_ANSWERS:
             raise NotMeasurable(NO_ANSWERS)
         measure = MEASURES[name]
-        settings = replace(self.settings, by=by, own=own_settings(measure, dict(own)))
+        settings = replace(self.settings, by=by, own=own_settings(measure, {}))
         if scope == "all" or not self.is_answered:
             return measure.measure(self.results, settings)
         return measure.measure(self.usual if scope == "usual" else self.usual_and_blind, settings)

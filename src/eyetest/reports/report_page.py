@@ -18,7 +18,7 @@ from eyetest.pages.plots import for_page
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
-from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored, usual
+from eyetest.reports.answer import cautions, details, first_sentence, lacks, nothing_scored, protocol_words
 from eyetest.reports.leaderboard import VIEWS, board_of
 from eyetest.reports.leaderboard import first_sentence as leaders
 from eyetest.reports.refinements import ranking_shift, together
@@ -99,7 +99,7 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
         "models": list(_models(report)) if material.is_answered else [],
         "asked": laid_out(asked),
-        "usual": usual(report) if material.is_answered else "",
+        "usual": "; ".join(map(protocol_words, material.usual_protocols)) if material.is_answered else "",
         "table": laid_out,
         "album": about.album.images,
     }

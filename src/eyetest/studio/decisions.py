@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
@@ -28,16 +27,15 @@ OBJECTS = ("edits", "labels")  # JSON in tables
 _OPEN, _SETTLED = "; people: ", "; decided by a person: "  # between a screen's reason and that of people
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True):
     """The outcome of a review for an item; ``verdict`` is ``review`` while that is open."""
 
     verdict: VerdictKind
     reason: str
     n: int
     agree: int
-    edits: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, Any] = field(default_factory=dict)  # answers of those who decided so, if most agree
+    edits: Mapping[str, Any] = {}
+    labels: Mapping[str, Any] = {}  # answers of those who decided so, if most agree
 
 
 @contextmanager

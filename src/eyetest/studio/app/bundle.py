@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyetest.harden.screenshot.formulas import mathml
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER
 from eyetest.pages.page import fill_page, printable_data
@@ -94,7 +93,7 @@ def _pieces(collection: Collection, kind: str, size: int, urls: ImageUrls, may: 
         else:
             known = collection.stories([row.id for row in rows], replies=may.replies)
             stories = (show_story(story, collection, may, urls=urls) for story in known)
-            filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
+            filled = (fill_page("bundle_story.html.j2", {"shown": one}, PACKAGE) for one in stories)
             yield [one.strip() for one in filled]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from starlette.responses import Response
 
 from eyetest.errors import ImageError, counted
-from eyetest.harden.screenshot.formulas import mathml
 from eyetest.harden.screenshot.page import Block, Passages
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import PROTOCOL
@@ -96,7 +95,6 @@ def item_page(collection: Collection, address: Address, may: Disclosure = EVERYT
     return {
         "name": collection.name,
         "shown": show_story(story, collection, may, only=address.compared),
-        "mathml": mathml,
         "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
         "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
         "before": links[0],

@@ -13,7 +13,6 @@ from msgspec import json, structs
 from starlette.responses import RedirectResponse, Response
 
 from eyetest.errors import DiskFull, Forbidden, InputError, nearest, short
-from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import printable
 from eyetest.pages.serving import LOCAL, Front
 from eyetest.records import Decision, Item, letter, tag_word
@@ -170,7 +169,6 @@ class ReviewPages:
         contents = {
             "task": task,
             "shown": shown,
-            "mathml": mathml,
             "row": row,
             "problem": problem,
             "form": None if task.unsolved else show_form(task, story.item, sent),
@@ -261,9 +259,8 @@ def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any
             | {"value": next(iter(values), ""), "edits": question.name.startswith(EDIT)}
             | {"rows": min(sum(1 + len(line) // _LINE for one in values for line in one.split("\n")), 8) or 1}
         )
-    by_name = {one["name"]: one for one in shown}
     return {
-        "named": by_name,
+        "named": {one["name"]: one for one in shown},
         "fields": [one for one in shown if one["name"].startswith(LABEL)],
         "edits": [one for one in shown if one["edits"]],
     }

@@ -18,7 +18,6 @@ from eyetest.errors import spelled
 from tests.endpoint import endpoint as endpoint
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.browser import Browser
 
 for _profile, _examples in (("eyetest", 25), ("thorough", 100)):

@@ -82,11 +82,11 @@ def draw(*key: object) -> float:
     return int.from_bytes(blake2b("|".join(map(str, key)).encode(), digest_size=8).digest(), "big") / 2**64
 
 
-def faults(share: float, kinds: Sequence[str] = FAULTS, seed: int = 0) -> Rule:
+def faults(share: float, kinds: Sequence[str] = FAULTS) -> Rule:
     """Each kind of fault in this share of all attempts."""
 
     def rule(attempt: Attempt) -> Reply | None:
-        place = draw(seed, attempt.key, attempt.number) / share
+        place = draw(0, attempt.key, attempt.number) / share
         return fault(kinds[int(place)]) if place < len(kinds) else None
 
     return rule

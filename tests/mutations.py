@@ -52,9 +52,9 @@ def mutated(data: bytes, seed: int, hostile: Sequence[bytes] = HOSTILE) -> bytes
     return data
 
 
-def mutations(data: bytes, number: int, hostile: Sequence[bytes] = HOSTILE) -> Iterator[bytes]:
+def mutations(data: bytes, number: int) -> Iterator[bytes]:
     """So many different damaged copies, the same at every run."""
-    return (mutated(data, seed, hostile) for seed in range(number))
+    return (mutated(data, seed) for seed in range(number))
 
 
 def refusals(read: Callable[[Path], object], path: Path, copies: Iterable[bytes]) -> list[str]:

@@ -44,9 +44,7 @@ def image_file(number: int) -> bytes:
 
 
 @st.composite
-def drafts(
-    draw: st.DrawFn, options: st.SearchStrategy[str] = words, *, plain_choice: bool = False
-) -> tuple[dict[str, Any], list[int]]:
+def drafts(draw: st.DrawFn, options: st.SearchStrategy[str]) -> tuple[dict[str, Any], list[int]]:
     """An item's fields but for its id and images, and the numbers of its images."""
     fields: dict[str, Any] = {
         "question": draw(full_words),
@@ -57,9 +55,9 @@ def drafts(
         "history": tuple(Turn(*turn) for turn in draw(st.lists(st.tuples(words, words), max_size=2))),
         "lineage": tuple(Lineage(step=step, seed=3) for step in draw(st.lists(words, max_size=1))),
     }
-    if plain_choice or draw(st.booleans()):
-        texts = draw(st.lists(options, min_size=2 if plain_choice else 1, max_size=6))
-        gold = draw(st.sets(st.integers(0, len(texts) - 1), min_size=1, max_size=1 if plain_choice else 2))
+    if draw(st.booleans()):
+        texts = draw(st.lists(options, min_size=1, max_size=6))
+        gold = draw(st.sets(st.integers(0, len(texts) - 1), min_size=1, max_size=2))
         said = draw(st.lists(_provenance, min_size=len(texts), max_size=len(texts)))
         fields["choices"] = tuple(Choice(text, i in gold, said[i]) for i, text in enumerate(texts))
     else:
@@ -68,10 +66,10 @@ def drafts(
 
 
 def benchmarks(
-    options: st.SearchStrategy[str] = words, *, plain_choice: bool = False
+    options: st.SearchStrategy[str] = words,
 ) -> st.SearchStrategy[list[tuple[str, dict[str, Any], list[int]]]]:
-    """Several items with ids that differ; on wish only choice items with one gold among two or more."""
-    one = drafts(options, plain_choice=plain_choice)
+    """Several items with ids that differ."""
+    one = drafts(options)
     ids = st.lists(full_words, min_size=1, max_size=5, unique=True)
     return ids.flatmap(
         lambda names: st.tuples(*(one for _ in names)).map(

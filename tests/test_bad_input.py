@@ -89,15 +89,14 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_one_line_and_exit_code_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_one_line_and_exit_code_2(workdir: Path, case: str) -> None:
     make, message = CASES[case]
-    source = tmp_path / "source"
+    source = workdir / "source"
     source.mkdir()
-    line = call("import", make(source), "--to", tmp_path / "b").refused()
+    line = call("import", make(source), "--to", workdir / "b").refused()
     assert message in line
     assert len(line) < 400
-    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+    assert [path.name for path in workdir.iterdir()] == ["source"]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +118,8 @@ def test_one_line_and_exit_code_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (["show", "b.jsonl", "2"], "no item '2' in b"),
     ],
 )
-def test_bad_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = jsonl(tmp_path).read_bytes()
+def test_bad_options(workdir: Path, arguments: list[str], message: str) -> None:
+    before = jsonl(workdir).read_bytes()
     assert message in call(*arguments).refused()
-    assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
-    assert (tmp_path / "b.jsonl").read_bytes() == before
+    assert [path.name for path in workdir.iterdir()] == ["b.jsonl"]
+    assert (workdir / "b.jsonl").read_bytes() == before

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, open_benchmark
+from eyetest.benchmarks import Benchmark, export_benchmark, open_benchmark
 from eyetest.benchmarks.folder import write_items
 from eyetest.errors import ImageError, InputError
 from eyetest.models.base import grey_url
-from eyetest.records import ImageRef, Item, Manifest
+from eyetest.records import ImageRef, Item
 from eyetest.tabular.record_files import write_parquet
 from tests.running.benches import make_bench
+from tests.scoring.test_table import make_bench as write_bench
 from tests.support.command import MAIN
 
 SECRET = b"the key to everything"
@@ -206,9 +207,7 @@ def test_other_items_than_those_of_the_manifest_are_refused(tmp_path: Path, benc
     write_parquet(pq.read_table(path).slice(0, 4), path)
     with pytest.raises(InputError, match=r"holds other items than benchmark\.json describes"):
         bench["q1"]
-    with BenchmarkWriter(tmp_path / "other", Manifest(name="other")) as writer:
-        for number in range(6):
-            writer.add(Item(id=f"q{number}", question="Else?", references=("x",)))
+    write_bench(tmp_path / "other", [Item(id=f"q{n}", question="Else?", references=("x",)) for n in range(6)])
     shutil.copyfile(tmp_path / "other/items.parquet", path)
     with pytest.raises(InputError, match=r"holds other items than benchmark\.json describes"):
         list(Benchmark(bench.path))

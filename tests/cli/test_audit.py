@@ -1,4 +1,3 @@
-import csv
 import json
 import re
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from eyetest.records import Choice, Item, Verdict, columns
 from tests.conftest import ROOT
 from tests.support.command import call
 from tests.support.drawn import draw_benchmark
+from tests.support.tables import read_csv
 
 pytestmark = pytest.mark.journey
 
@@ -92,7 +92,7 @@ def test_json_verdicts_and_repair(planted: Planted) -> None:
     assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(folder / "corrupted")}
     assert {v["item"] for v in verdicts if v["reason"] == "lost-option"} == set(kinds["nan"])
     assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(kinds["copy"])
-    repairs = list(csv.DictReader((folder / "repaired-repairs.csv").read_text().splitlines()))
+    repairs = read_csv(folder / "repaired-repairs.csv")
     assert {r["item"] for r in repairs if r["change"] == "removed"} == set(kinds["copy"])
     again = json.loads(call("audit", folder / "repaired", *QUICK, "--output", "json").out)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}

@@ -12,7 +12,7 @@ import pytest
 
 from eyetest.runs import Run
 from tests.endpoint import Endpoint
-from tests.running.benches import answers, hashes, keys_in, make_bench, manifest, stored
+from tests.running.benches import answers, hashes, keys_in, make_bench, manifest, number_asked, stored
 from tests.running.processes import Nursery, until
 
 
@@ -21,8 +21,7 @@ def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
 
 
 def numbers_asked(endpoint: Endpoint) -> list[int]:
-    found = [re.search(r"number (\d+)\?", attempt.question) for attempt in endpoint.attempts]
-    return [int(match[1]) for match in found if match]
+    return [number_asked(attempt.question) for attempt in endpoint.attempts]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

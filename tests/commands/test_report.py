@@ -1,11 +1,8 @@
 """``report``: one page out of runs, refinements and benchmarks; figures and tables for a paper; what it refuses."""
 
-import csv
-import io
 import json
 import re
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from tests.conftest import ROOT, png
 from tests.reports.pages import HOSTILE, Tags
 from tests.support.command import call
 from tests.support.drawn import draw_benchmark
+from tests.support.tables import read_csv
 
 pytestmark = pytest.mark.journey
 
@@ -83,9 +81,7 @@ def test_the_page_stands_alone(whole: Path) -> None:
     page = (whole / "page.html").read_text()
     tags = Tags(page)
     tags.check_inert(_CSV, SERVED)
-    targets = Counter(tags.values("id"))
-    assert {value[1:] for value in tags.values("href") if value.startswith("#")} <= targets.keys()
-    assert set(targets.values()) == {1}
+    tags.check_targets()
     assert "default-src 'none'" in "".join(tags.values("content"))
     assert page.count('class="plot"') == len(FIGURES)
 
@@ -97,7 +93,7 @@ def test_figures_for_a_paper(whole: Path) -> None:
         assert (whole / f"paper/figures/{name}.svg").read_text().startswith("<svg")
         with Image.open(whole / f"paper/figures/{name}.png") as image:
             assert image.width > 600
-    rows = list(csv.DictReader(io.StringIO((whole / "paper/figures/modality.csv").read_text())))
+    rows = read_csv(whole / "paper/figures/modality.csv")
     assert [row["series"] for row in rows] == ["alpha", "base", "beta", "gamma"]
     assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
 

@@ -9,8 +9,9 @@ import pytest
 
 import eyetest as et
 from eyetest.recipes.reviews import ReviewSettings, find_review, open_review
+from eyetest.records import DecisionKind
 from tests.recipes.benches import make_bench
-from tests.studio.project.reviews import people, say
+from tests.studio.project.reviews import people, work_off
 from tests.support.command import call, call_narrowly
 
 
@@ -23,13 +24,11 @@ def here(workdir: Path) -> Path:
     return workdir
 
 
-def decide_all(folder: Path, **kinds: str) -> None:
+def decide_all(folder: Path, **kinds: DecisionKind) -> None:
     """Each of some people says one thing of every item that they get."""
     with find_review(folder) as project:
         for name, kind in kinds.items():
-            (person,) = people(project, name)
-            while (task := project.next_task(person)) is not None:
-                say(project, person, task, kind, reason="blurred" if kind == "drop" else "")  # type: ignore[arg-type]
+            work_off(project, people(project, name)[0], usual=kind)
 
 
 def test_an_invitation(here: Path) -> None:

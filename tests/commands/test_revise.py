@@ -1,6 +1,5 @@
 """``review revise``: from what several people decided to figures of runs that were made before."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from eyetest.studio.decisions import Role
 from tests.scoring.test_table import animals, make_answers, make_bench
 from tests.studio.project.reviews import say
 from tests.support.command import call
+from tests.support.tables import read_csv
 
 
 @pytest.fixture
@@ -94,8 +94,7 @@ def test_what_lies_beside_it(decided: Path) -> None:
     assert new["q5"].tags["core"] == "logical reasoning", "the adjudicator has the last word"
     assert new["q4"].tags == {"core": "math", "axis": "geometry", "level": "easy"}
     assert "revise" in (new.path / "README.md").read_text("utf-8")
-    with (new.path / "changes.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if not row["field"].startswith("tags.")]
+    rows = [row for row in read_csv(new.path / "changes.csv") if not row["field"].startswith("tags.")]
     assert [(row["item"], row["decision"], row["field"], row["after"], row["reviewers"]) for row in rows] == [
         ("q0", "drop", "", "", "ann, bob"),
         ("q4", "fix", "answer", "B", "ann, bob"),

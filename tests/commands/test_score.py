@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Asked, Item, Manifest, Score, columns
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Asked, Item, Score, columns
 from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
@@ -202,11 +202,8 @@ def test_a_damaged_run_or_benchmark_is_one_line(run: Path, part: str) -> None:
 def hostile(workdir: Path) -> Path:
     """Everything that came from outside tries to speak to the terminal."""
     item = animals(f"i{HOSTILE}", 1, question=HOSTILE)
-    with BenchmarkWriter(workdir / "b", Manifest(name=HOSTILE)) as writer:
-        writer.add(item)
-        writer.add(Item(id="t", question="?", references=(HOSTILE,)))
-        writer.add(animals("d", 1))
-    bench = Benchmark(workdir / "b")
+    items = [item, Item(id="t", question="?", references=(HOSTILE,)), animals("d", 1)]
+    bench = make_bench(workdir / "b", items, HOSTILE)
     said: dict[str, Reply] = {
         item.id: f"{HOSTILE} The answer is (B).",
         "t": {"text": HOSTILE, "outcome": "failed", "detail": HOSTILE},

@@ -11,9 +11,8 @@ from eyetest.benchmarks import Benchmark
 from eyetest.curate.repair import FEWER_OPTIONS, fewer_options
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item
-from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals, make_bench
+from tests.support.command import call
 
 
 def item(options: int, gold: int, id_: str = "i") -> Item:
@@ -55,14 +54,14 @@ def test_what_cannot_have_as_many_is_left_out() -> None:
         fewer_options(item(3, 0), 1)
 
 
-def test_the_command(workdir: Path, eyetest: Eyetest) -> None:
+def test_the_command(workdir: Path) -> None:
     make_bench(workdir / "b", [*(animals(str(n), n % 4, tags={"task": "pq"[n % 2]}) for n in range(8)), item(2, 0)])
-    done = eyetest("subset", "b", "--only", "task=p", "--option-count", 3, "--seed", 5, "--to", "three")
+    done = call("subset", "b", "--only", "task=p", "--option-count", 3, "--seed", 5, "--to", "three")
     assert "4 items of 9" in done.fine()
     part = Benchmark(workdir / "three/benchmark")
     assert (part.manifest.name, part.manifest.counts.options) == ("b-3-options", {"3": 4})
     assert part.manifest.lineage[-1].note == "only task=p; 3 options each, seed 5"
-    done = eyetest("subset", "b", "--option-count", 4, "--to", "four")
+    done = call("subset", "b", "--option-count", 4, "--to", "four")
     assert "1 item left out: fewer than 4 options" in done.err
-    assert "no item has 9 options" in eyetest("subset", "b", "--option-count", 9, "--to", "nine").refused()
+    assert "no item has 9 options" in call("subset", "b", "--option-count", 9, "--to", "nine").refused()
     assert not (workdir / "nine").exists()

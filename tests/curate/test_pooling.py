@@ -1,6 +1,5 @@
 """Pools: what ids, tags, lineage and answers become, and which items repeat those of an earlier source."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest, tag_words
 from eyetest.records.tables import Condition, shown_order
 from tests.conftest import png
+from tests.support.refusals import refusal
+from tests.support.tables import read_csv
 
 LONG = "How many of the people on the left side of the photo are wearing a red hat and a scarf"
 
@@ -83,8 +84,7 @@ def test_what_a_pool_keeps_of_each_source(sources: Path) -> None:
 def test_repeats_across_sources(sources: Path, drop: bool, left: int) -> None:
     pooled = et.pool(["first", "second"], to="pool", drop_repeats=drop)
     assert len(pooled.benchmark) == left
-    with Path("pool/repeats.csv").open() as file:
-        rows = [(row["item"], row["repeats"], row["kind"]) for row in csv.DictReader(file)]
+    rows = [(row["item"], row["repeats"], row["kind"]) for row in read_csv(Path("pool/repeats.csv"))]
     assert rows == [
         ("second/0", "first/0", "same"),
         ("second/b", "first/2", "other answer key"),
@@ -139,9 +139,7 @@ def test_tags_are_made_at_import_as_in_a_pool(workdir: Path) -> None:
 def test_maps_that_cannot_be_are_refused(sources: Path, words: str, line: str) -> None:
     Path("twice.yaml").write_text("a: [x]\nb: [x]\n")
     Path("list.yaml").write_text("[x]\n")
-    with pytest.raises(InputError) as caught:
-        et.pool(["first", "second"], to="pool", map_tags=words)
-    assert line in str(caught.value)
+    assert line in refusal(et.pool, ["first", "second"], to="pool", map_tags=words)
     assert not Path("pool").exists()
 
 

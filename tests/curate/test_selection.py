@@ -24,6 +24,7 @@ from eyetest.curate.selection import (
 )
 from eyetest.errors import InputError
 from eyetest.records import ModelEntry, Select
+from tests.support.refusals import refusal
 
 names = st.text("abcdef", min_size=1, max_size=2)
 numbers = st.integers(0, 60)
@@ -151,9 +152,10 @@ def test_mmstar_takes_the_released_counts_where_the_pool_holds_no_more() -> None
 def test_a_quota_that_cannot_be_met_is_refused_in_one_line() -> None:
     items = pool(core={"logic": 1, "math": 212, "perception": 400, "reason": 249})
     asked = Select(per="core", count=250)
-    with pytest.raises(CannotMeet) as refused:
-        select(items, asked, seed=0)
-    assert str(refused.value) == 'cannot take 250 of core "logic": 1 is left, 249 short; and 2 more'
+    assert (
+        refusal(select, items, asked, 0, error=CannotMeet)
+        == 'cannot take 250 of core "logic": 1 is left, 249 short; and 2 more'
+    )
     kept = select(items, msgspec.structs.replace(asked, short="keep-all"), seed=0)
     taken = {"math": 212, "perception": 250, "reason": 249, "logic": 1}
     assert counts(items, kept, "core") == {(core,): count for core, count in taken.items()}

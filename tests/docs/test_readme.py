@@ -11,37 +11,30 @@ import yaml
 from tests.conftest import ROOT
 from tests.docs.pages import ITEMS, blocks, commands, draw, offline, write_real
 from tests.endpoint import Endpoint
-from tests.support.command import Eyetest, call_narrowly
+from tests.support.command import call_narrowly
 
 pytestmark = pytest.mark.journey
 
 
 @pytest.fixture
-def eyetest() -> Eyetest:
-    """Calls the command line as a terminal of 80 columns does: what pages tell one to type has to fit."""
-    return call_narrowly
-
-
-@pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    draw(tmp_path, "mine", seed=1)
+def mine(workdir: Path) -> Path:
+    draw(workdir, "mine", seed=1)
     named = yaml.safe_load(blocks("refine.md", "yaml")[0])
     entries = {name: {"spec": offline(entry["spec"])} for name, entry in named.items()}
-    (tmp_path / "models.yaml").write_text(yaml.safe_dump(entries))
-    return tmp_path
+    (workdir / "models.yaml").write_text(yaml.safe_dump(entries))
+    return workdir
 
 
 def test_it_is_short() -> None:
     assert (ROOT / "README.md").read_text().count("\n") <= 120
 
 
-def test_the_first_example_is_true(eyetest: Eyetest) -> None:
+def test_the_first_example_is_true() -> None:
     shown = re.findall(
         r"^\$ eyetest (score --text .*)\n((?:.*: chosen .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE
     )
     ((words, reported),) = shown
-    assert eyetest(*shlex.split(words)).fine() == reported
+    assert call_narrowly(*shlex.split(words)).fine() == reported
     assert reported.count("B. dog") == 1
     assert reported.count("A. cat") == 4
 
@@ -62,13 +55,13 @@ def readme_commands(first: str) -> list[list[str]]:
     return [[first if word == "17" else offline(word) for word in words] for words in shown]
 
 
-def test_readme_and_init(real: Path, eyetest: Eyetest, endpoint: Endpoint) -> None:
+def test_readme_and_init(real: Path, endpoint: Endpoint) -> None:
     """The three paths of the README, then what ``init`` writes, on a real file."""
     first = pl.read_csv("mybench.tsv", separator="\t", infer_schema=False)["index"][0]
     wanted = [words for words in readme_commands(first) if words[0] != "demo"]  # tested elsewhere
     assert [words[0] for words in wanted].count("run") == 2
     for words in wanted:
-        done = eyetest(*words)
+        done = call_narrowly(*words)  # what pages tell one to type has to fit
         assert done.code == 0, (words, done.err)
     assert Path("leaderboard.html").stat().st_size > 10_000
     assert len(pl.read_csv("refined.tsv", separator="\t", infer_schema=False)) <= ITEMS

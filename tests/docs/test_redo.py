@@ -15,9 +15,8 @@ ITEMS = 30
 
 
 @pytest.fixture
-def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(workdir: Path, shared: Path) -> Path:
     """MathVista and PuzzleVQA as TSV files with images, annotation files, five models and two of their bases."""
-    monkeypatch.chdir(tmp_path)
     for name, folder in (("mathvista", "mathvista"), ("puzzles", "puzzlevqa")):
         write_real(Path(f"{name}.tsv"), shared / "data" / folder, ITEMS, name)
     models = {
@@ -33,7 +32,7 @@ def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("queries.tsv").write_bytes(Path("puzzles.tsv").read_bytes())
     for name in ("VQAv2", "VSR", "A-OKVQA"):
         Path(name).symlink_to(shared / "data/native" / name)
-    return tmp_path
+    return workdir
 
 
 def accuracy_by_hand(run: str, model: str) -> float:

@@ -41,8 +41,8 @@ class NamedEvidence(Evidence):
     names: list[str]
 
 
-def evidence(table: Table, tests: int | None = None, metric: str = "accuracy", same: bool = False) -> NamedEvidence:
-    """Evidence of a table; ``same``: all tests of a seat sent the very same request."""
+def evidence(table: Table, tests: int | None = None, metric: str = "accuracy") -> NamedEvidence:
+    """Evidence of a table."""
     rows: list[dict[str, Any]] = []
     for item, of_seats in table.items():
         for seat, words in enumerate(of_seats):
@@ -52,8 +52,9 @@ def evidence(table: Table, tests: int | None = None, metric: str = "accuracy", s
                     continue
                 outcome, reading, score = KINDS[stated] if isinstance(stated, str) else ("answered", "chosen", stated)
                 row = {"item": item, "model": f"m{seat}", "order": 0, "sample": test, "outcome": outcome}
-                sent = request(item, seat, 0 if same else test)
-                rows.append(row | {"request": sent, "reading": reading, "metric": metric, "score": score})
+                rows.append(
+                    row | {"request": request(item, seat, test), "reading": reading, "metric": metric, "score": score}
+                )
     first = next(iter(table.values()))
     longest = tests if tests is not None else max(len(words) for words in first)
     received = NamedEvidence(pl.DataFrame(rows, schema=_SCHEMA), seats(len(first)), longest)

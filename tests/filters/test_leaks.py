@@ -12,7 +12,7 @@ from tests.filters.answers import evidence, judge, judged, stage
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
-MODELS, BASES, TRIALS = 10, 3, 5
+MODELS, BASES, TRIALS, ITEMS = 10, 3, 5, 400
 SEATS = [*(Seat(f"m{number}") for number in range(BASES))] + [
     Seat(f"m{BASES + number}", f"m{number % BASES}") for number in range(MODELS)
 ]
@@ -26,25 +26,23 @@ class Leaky(NamedTuple):
     drawn: Drawn
 
 
-def leaky(
-    seed: int, share: float = 0.2, *, items: int = 400, options: int = 4, taste: Taste = coins, read: float = 0.1
-) -> Leaky:
+def leaky(seed: int, share: float = 0.2, *, options: int = 4, taste: Taste = coins) -> Leaky:
     """Three models of ten have by heart what leaked, and are then right in nine samples of ten."""
-    rng = np.random.default_rng([seed, options, items])
-    likely = taste(rng, items, BASES + MODELS, options)
+    rng = np.random.default_rng([seed, options, ITEMS])
+    likely = taste(rng, ITEMS, BASES + MODELS, options)
     firm = np.full(options, 0.1 / (options - 1))
     firm[0] = 0.9
-    fate = rng.random(items)
-    leaked, known = fate < share, fate > 1 - read
+    fate = rng.random(ITEMS)
+    leaked, known = fate < share, fate > 0.9
     likely[known] = firm
     for holder in (BASES, BASES + 4, BASES + 8):
         likely[leaked, holder] = firm
-    drawn = rng.random((items, BASES + MODELS, TRIALS))[..., None] > likely.cumsum(axis=2)[:, :, None, :-1]
+    drawn = rng.random((ITEMS, BASES + MODELS, TRIALS))[..., None] > likely.cumsum(axis=2)[:, :, None, :-1]
     return Leaky(leaked, known, Drawn(leaked, drawn.sum(axis=3)))
 
 
-def decided(panel: Leaky, options: int = 4, seats: list[Seat] = SEATS) -> list[Verdict]:
-    return judge(RULE, panel.drawn.items(options), panel.drawn.evidence(), seats=seats)
+def decided(panel: Leaky, options: int = 4) -> list[Verdict]:
+    return judge(RULE, panel.drawn.items(options), panel.drawn.evidence(), seats=SEATS)
 
 
 def gone(verdicts: list[Verdict]) -> Bools:

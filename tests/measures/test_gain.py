@@ -19,8 +19,7 @@ from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.stats.paired import paired
 from eyetest.records import ModelEntry
 from tests.measures.tables import asked, measure, results
-from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call
 
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
 
@@ -160,14 +159,14 @@ def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
     assert "leakage_n" not in measure_gain(panel([1], [1], [0])).table.columns
 
 
-def test_gain_on_mmmu(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_gain_on_mmmu(shared: Path, tmp_path: Path) -> None:
     path = shared / "data/vlm_matrices/normal_mmmu.csv"
-    eyetest(
+    call(
         *("import", path, "--to", tmp_path / "run", "--matrix", "model"),
         *("--header", r"(?P<modality><no_\w+>)?(?P<item>.+)"),
         *("--map-values", "modality=<no_image>>no-image,<no_question>>no-question,<no_info>>nothing"),
     ).fine()
-    rows = json.loads(eyetest("measure", "gain", tmp_path / "run", "--output", "json").fine())["rows"]
+    rows = json.loads(call("measure", "gain", tmp_path / "run", "--output", "json").fine())["rows"]
     table = pl.read_csv(path, infer_schema_length=None)
     items = [name for name in table.columns[1:] if not name.startswith("<")]
     sighted = table.select(items).to_numpy()

@@ -98,8 +98,8 @@ def _one_item(scores: pl.DataFrame, columns: Sequence[str]) -> Results:
     return results(rows, [{"item": column, "tag.task": column} for column in columns])
 
 
-def _with_elo(scores: pl.DataFrame, columns: Sequence[str], elo: str) -> dict[str, dict[str, Any]]:
-    external = dict(zip(scores.get_column(scores.columns[0]), scores.get_column(elo), strict=True))
+def _with_elo(scores: pl.DataFrame, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    external = dict(zip(scores.get_column(scores.columns[0]), scores.get_column("WV_bench"), strict=True))
     table = measure("correlation", _one_item(scores, columns), by=("task",), external=external).table
     found = table.filter(other="external", method="pearson", across="task")
     return {row["one"]: row for row in found.iter_rows(named=True)}
@@ -107,7 +107,7 @@ def _with_elo(scores: pl.DataFrame, columns: Sequence[str], elo: str) -> dict[st
 
 def test_the_correlation_of_ten_models_with_the_arena_is_as_printed_and_far_from_certain(shared: Path) -> None:
     table = pl.read_csv(shared / "oracles/paper_tables/lime_T7.csv")
-    found = _with_elo(table, ["overall_weighted", "overall_sum", "overall_cider"], "WV_bench")
+    found = _with_elo(table, ["overall_weighted", "overall_sum", "overall_cider"])
     printed = {"overall_weighted": 0.907, "overall_sum": 0.902, "overall_cider": 0.871}
     assert {name: round(row["correlation"], 3) for name, row in found.items()} == printed
     best, worst = found["overall_weighted"], found["overall_cider"]
@@ -119,7 +119,7 @@ def test_the_correlation_of_ten_models_with_the_arena_is_as_printed_and_far_from
 def test_the_overall_score_goes_with_the_arena_better_than_any_task_or_the_original(shared: Path) -> None:
     """The published file has an older overall, which gives .905. Five tasks pass .80, where the paper says six."""
     table = pl.read_csv(shared / "oracles/lime/corelation_result.csv")
-    found = _with_elo(table, table.columns[2:], "WV_bench")
+    found = _with_elo(table, table.columns[2:])
     values = {name: row["correlation"] for name, row in found.items()}
     assert round(values["overall"], 3) == 0.905
     assert round(values["origin"], 3) == 0.850
@@ -132,7 +132,7 @@ def test_the_overall_score_goes_with_the_arena_better_than_any_task_or_the_origi
 
 def test_queries_by_image_fit_the_arena_better_than_queries_by_text_and_worse_than_everything(shared: Path) -> None:
     table = pl.read_csv(shared / "oracles/lime/correlation_alignment.csv")
-    found = {name: row["correlation"] for name, row in _with_elo(table, table.columns[2:], "WV_bench").items()}
+    found = {name: row["correlation"] for name, row in _with_elo(table, table.columns[2:]).items()}
     assert round(found["image_fit"], 3) == 0.849
     assert round(found["text_fit"], 3) == 0.664
     assert max(value for name, value in found.items() if name != "overall") < found["overall"]

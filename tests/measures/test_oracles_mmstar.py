@@ -1,6 +1,5 @@
 """Gain and leakage as MMStar's tables print them, and the cells of those tables that cannot be right."""
 
-import csv
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from eyetest.measures.linked import ranks
 from eyetest.records import ModelEntry
 from tests.measures.tables import asked, by_model, measure, results, weighted_mean
+from tests.support.tables import read_csv
 
 SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
 SEVEN, KINDS = (*SIX, "MMStar"), ("MG", "ML")
@@ -18,8 +18,7 @@ Row = dict[str, str]
 
 
 def table(shared: Path, name: str) -> list[Row]:
-    with (shared / f"oracles/paper_tables/{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return read_csv(shared / f"oracles/paper_tables/{name}.csv")
 
 
 @pytest.fixture(scope="module")

@@ -88,12 +88,12 @@ def _count_against(matrix: Matrix) -> Floats:
     return np.asarray((matrix.chosen >= 0).sum(axis=1) - own + 0.001 * votes.max(axis=1))
 
 
-def _dawid_skene(matrix: Matrix, rounds: int = 30) -> Floats:
+def _dawid_skene(matrix: Matrix) -> Floats:
     """One accuracy a model, wrong answers uniform; log odds against the key."""
     chosen, number, items = matrix.chosen, matrix.number, np.arange(len(matrix.keys))
     closed = np.arange(number.max()) >= number[:, None]
     truth = np.where(closed, 0.0, _counts(matrix) + 0.1)
-    for _ in range(rounds):
+    for _ in range(30):
         truth /= truth.sum(axis=1, keepdims=True)
         logs = np.where(closed, -np.inf, 0.0)
         for model in range(chosen.shape[1]):

@@ -1,4 +1,3 @@
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -17,6 +16,7 @@ from eyetest.measures.stats.ranking import gini, standings
 from eyetest.measures.tables import side_by_side
 from eyetest.records import ModelEntry
 from tests.measures.tables import asked, by_model, grid, measure, results, weighted_mean
+from tests.support.tables import read_csv
 
 
 def test_models_stand_side_by_side_on_items_with_their_tests_averaged() -> None:
@@ -180,8 +180,7 @@ def test_overall_scores_of_table_2(
     """The models whose printed overall score is another than that of their tasks. Scores of the original benchmarks
     are of cells rounded themselves, and with the 2,097 items that table 1 prints for ScienceQA.
     """
-    with (shared / f"oracles/paper_tables/lime_T2_{name}.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(shared / f"oracles/paper_tables/lime_T2_{name}.csv")
     means = [weighted_mean([float(row[task]) for task in LIME_TASKS], weights) for row in rows]
     pairs = zip(rows, means, strict=True)
     found = [

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from eyetest.models import CallError
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.records import Response
-from eyetest.runs import Journal, read_responses
+from eyetest.runs import read_responses
 from eyetest.runs.journal import from_batch, to_table
 from eyetest.runs.stored import stored_health
 from tests.endpoint import Endpoint, Reply, completion
 from tests.running.benches import make_bench, stored
+from tests.runs.written import journal_of
 from tests.support.command import MAIN
 
 DEEP = b"[" * 100_000
@@ -98,9 +99,7 @@ def test_an_unknown_model_is_hopeless(status: int, body: object) -> None:
 def read_back(response: Response, folder: Path) -> Response:
     """What the journal gives for it, and what the sealed file gives."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    journal = Journal(place)
-    journal.append(response)
-    journal.close()
+    journal_of(place, response).close()
     assert stored_health(place) == (0, [])
     (found,) = read_responses(place)
     return found

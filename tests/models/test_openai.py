@@ -132,11 +132,8 @@ def test_each_failure_has_its_kind(tmp_path: Path, endpoint: Endpoint, fate: str
     assert "\n" not in str(caught.value)
 
 
-def test_another_model_or_version_than_asked_is_reported(
-    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", 6)
+def test_another_model_or_version_than_asked_is_reported(workdir: Path, endpoint: Endpoint) -> None:
+    make_bench(workdir / "b", 6)
 
     def reply(attempt: Attempt) -> Reply:
         version = {"system_fingerprint": f"fp_{len(endpoint.attempts) > 4}"} if changes else {}
@@ -152,7 +149,7 @@ def test_another_model_or_version_than_asked_is_reported(
         for words in (done.err, *shown):
             assert ("the server answered as" in words) == bool(reported)
             assert reported in words
-        assert {row.detail for row in stored(tmp_path / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
+        assert {row.detail for row in stored(workdir / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
 
 
 @pytest.mark.parametrize(

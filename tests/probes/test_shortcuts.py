@@ -34,8 +34,8 @@ def with_gold(item: Item, place: int) -> Item:
     return msgspec.structs.replace(item, choices=choices)
 
 
-def longest_gold(items: Sequence[Item], share: float, seed: int = 0) -> list[Item]:
-    rng = np.random.default_rng(seed)
+def longest_gold(items: Sequence[Item], share: float) -> list[Item]:
+    rng = np.random.default_rng(0)
     lengths = [[len(choice.text) for choice in item.choices] for item in items]
     longest = [row.index(max(row)) for row in lengths]
     return [

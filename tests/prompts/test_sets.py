@@ -17,7 +17,8 @@ from eyetest.runs import Run
 from tests.endpoint import Endpoint
 from tests.prompts.questions import asked, choice_item, screenshot, spelt, text_item
 from tests.recipes.benches import make_bench
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
+from tests.support.refusals import refusal
 
 OWN = r"""
 system: You are terse.
@@ -89,15 +90,14 @@ def test_a_label_is_a_name_and_what_is_sent(tmp_path: Path) -> None:
         known_prompts("gone@1")
 
 
-def test_by_name_or_file_in_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "texts").mkdir()
-    path = written(tmp_path / "texts", OWN)
+def test_by_name_or_file_in_conditions(workdir: Path) -> None:
+    (workdir / "texts").mkdir()
+    path = written(workdir / "texts", OWN)
     mine = load_prompts("texts/own.yaml").label
     assert mine.startswith("own@")
     labels = [condition.prompts for condition in read_conditions("image+prompts=eyetest/mmstar, no-image")]
     assert labels == ["eyetest", load_prompts("mmstar").label, "eyetest"]
-    assert [c.prompts for c in read_conditions(f"prompts={path.relative_to(tmp_path)}")] == [load_prompts(path).label]
+    assert [c.prompts for c in read_conditions(f"prompts={path.relative_to(workdir)}")] == [load_prompts(path).label]
     changed = [condition.prompts for condition in under(read_conditions("image, prompts=lime"), path)]
     assert changed == [mine, load_prompts("lime").label]
     assert prompt_names() == ["eyetest", "lime", "mmmu-pro", "mmstar", "reform-eval"]
@@ -120,11 +120,9 @@ def test_by_name_or_file_in_conditions(tmp_path: Path, monkeypatch: pytest.Monke
 )  # fmt: skip
 def test_one_line_for_a_mistake(text: str, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(InputError) as error:
-        load_prompts(path)
-    assert str(error.value).startswith(str(path))
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+    line = refusal(load_prompts, path)
+    assert line.startswith(str(path))
+    assert message in line
 
 
 def test_the_papers_protocols_say_how_they_differ() -> None:
@@ -152,7 +150,7 @@ def test_the_papers_protocols_say_how_they_differ() -> None:
 
 
 @pytest.mark.journey
-def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_a_paper_protocol_from_the_command_line(endpoint: Endpoint, tmp_path: Path) -> None:
     """MMStar: a model 0-shot with and without the image, its language model 2-shot; exact texts, then scores."""
     bench = make_bench(tmp_path / "bench", items=8, image_count=2)
     endpoint.answer = lambda attempt: "hmm" if "Which is 3?" in attempt.question else "A"
@@ -162,7 +160,7 @@ def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endp
     asked_of = ("run", str(bench.path), "--models", str(models), "--to", run)
     for model, conditions in (("vlm", "image,no-image"), ("llm", "no-image+two-shot")):
         more = ("--model", model, "--condition", conditions, "--prompts", "mmstar")
-        assert eyetest(*asked_of, *more).code == 0
+        assert call(*asked_of, *more).code == 0
     turn = "Question: Which is 5?\nOptions: A: option 0, B: option 1, C: option 2, D: option 3\n{}"
     turn = turn.format("Choose one of the options and write down its letter only.")
     by_model: dict[str, list[list[str]]] = {}
@@ -177,23 +175,23 @@ def test_a_paper_protocol_from_the_command_line(eyetest: Eyetest, endpoint: Endp
     assert [texts[0] for texts in by_model["l"]] == [MMSTAR]
     assert [texts[1::2] + texts[-1:] for texts in by_model["l"]] == [["B", "C", turn]]
     sent = len(endpoint.attempts)
-    assert eyetest(*asked_of, "--model", "vlm", "--condition", "image+prompts=mmstar").code == 0
+    assert call(*asked_of, "--model", "vlm", "--condition", "image+prompts=mmstar").code == 0
     assert len(endpoint.attempts) == sent, "the same prompts are the same requests"
-    assert eyetest(*asked_of, "--model", "vlm").code == 0
+    assert call(*asked_of, "--model", "vlm").code == 0
     assert len(endpoint.attempts) == sent + len(bench)
     for command in (("score", run), ("measure", "accuracy", run)):
-        table = json.loads(eyetest(*command, "--output", "json").out)
+        table = json.loads(call(*command, "--output", "json").out)
         rows = table["groups"] if command[0] == "score" else table["rows"]
         seen = {row["prompts"] for row in rows if row["model"] == "vlm" and row["modality"] == "image"}
         assert seen == {label, "eyetest"}
     judged = written(tmp_path, "roles: {judge: 'Which of {options} is {reply}?'}", "judges")
     endpoint.forget()
     endpoint.answer = lambda attempt: "D"
-    eyetest("score", run, "--judge", f"j=openai:j@{endpoint.url}", "--prompts", str(judged))
+    call("score", run, "--judge", f"j=openai:j@{endpoint.url}", "--prompts", str(judged))
     question = "Which of A. option 0\nB. option 1\nC. option 2\nD. option 3 is hmm?"
     assert {attempt.question for attempt in endpoint.attempts} == {question}
     roles = load_prompts(judged).roles
-    assert f"j ({roles}) read what the rules could not" in eyetest("measure", "accuracy", run).err
+    assert f"j ({roles}) read what the rules could not" in call("measure", "accuracy", run).err
     steps = Run(Path(run)).manifest.steps
     assert [[*step.prompts] for step in steps] == [[label], [label], [label], [], [roles]]
 
@@ -259,6 +257,4 @@ def test_under_likelihood_only_the_instruction_varies() -> None:
     ],
 )
 def test_wrong_words_are_refused_in_one_line(words: str, message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        read_conditions(words)
-    assert message in str(refused.value)
+    assert message in refusal(read_conditions, words)

@@ -1,6 +1,5 @@
 """Small benchmarks, panels and recipes to refine with, and what a refinement leaves behind."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import yaml
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 from tests.running.benches import image_file
+from tests.support.tables import read_csv, write_csv
 
 MAJORITY: dict[str, Any] = {
     "panels": {
@@ -66,8 +66,7 @@ def by_item(folder: Path, stage: str | None = None) -> dict[str, str]:
 
 def counts(folder: Path) -> dict[str, tuple[int, ...]]:
     """``funnel.csv``: items in, kept, dropped, to fix, to review; by stage."""
-    with (folder / "funnel.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(folder / "funnel.csv")
     return {row["stage"]: tuple(int(row[name]) for name in ("into", "keep", "drop", "fix", "review")) for row in rows}
 
 
@@ -77,12 +76,8 @@ def kept(folder: Path) -> list[Item]:
 
 def decide(folder: Path, *rows: Mapping[str, str]) -> None:
     """What people decided, as a table."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
     (folder / "review").mkdir(exist_ok=True)
-    with (folder / "review/decisions.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(folder / "review/decisions.csv", rows)
 
 
 def outcome(folder: Path) -> tuple[bytes, bytes, str]:

@@ -1,6 +1,7 @@
 """Processes for tests of recipes."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -17,6 +18,5 @@ list(FILTERS), list(PROBES)
 @pytest.fixture(scope="session")
 def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """One that has loaded what a refinement takes."""
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"), _REFINING)
-    yield nursery
-    nursery.close()
+    with closing(Nursery(tmp_path_factory.mktemp("nursery"), _REFINING)) as nursery:
+        yield nursery

@@ -9,7 +9,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from tests.filters.simulated import TASTES
 from tests.recipes.benches import by_item
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -28,16 +28,13 @@ def write_guesses(bench: Benchmark, taste: str, to: Path) -> None:
 
 
 @pytest.mark.parametrize("taste", ["leaning", "beliefs on a tenth"])
-def test_a_drawn_world_without_flaws_is_kept(
-    tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, taste: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    eyetest("world", "new", "--to", "w", "--item-count", "240", "--seed", "91", "--flaws", "none").fine()
-    bench = Benchmark(tmp_path / "w/benchmark")
-    write_guesses(bench, taste, tmp_path / "guesses.csv")
-    eyetest("import", "guesses.csv", "--to", "answers", "--bench", "w/benchmark").fine()
-    eyetest("refine", "w/benchmark", "--recipe", "chance-aware", "--answers", "answers", "--to", "r").fine()
-    verdicts = list(by_item(tmp_path / "r").values())
+def test_a_drawn_world_without_flaws_is_kept(workdir: Path, taste: str) -> None:
+    call("world", "new", "--to", "w", "--item-count", "240", "--seed", "91", "--flaws", "none").fine()
+    bench = Benchmark(workdir / "w/benchmark")
+    write_guesses(bench, taste, workdir / "guesses.csv")
+    call("import", "guesses.csv", "--to", "answers", "--bench", "w/benchmark").fine()
+    call("refine", "w/benchmark", "--recipe", "chance-aware", "--answers", "answers", "--to", "r").fine()
+    verdicts = list(by_item(workdir / "r").values())
     assert len(verdicts) == 240
     assert verdicts.count("drop") == 0
     assert verdicts.count("review") <= 2

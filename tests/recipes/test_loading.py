@@ -9,6 +9,7 @@ import yaml
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
 from eyetest.recipes.loading import load_recipe, with_settings
+from tests.support.refusals import refusal
 
 pytestmark = pytest.mark.journey
 
@@ -30,11 +31,8 @@ def refused(tmp_path: Path, text: str) -> str:
     """The error about a recipe: one line that begins with the file."""
     path = tmp_path / "mine.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as error:
-        load_recipe(str(path))
-    message = str(error.value)
+    message = refusal(load_recipe, str(path))
     assert message.startswith(str(path)), message
-    assert "\n" not in message
     return message.removeprefix(str(path))
 
 
@@ -157,6 +155,4 @@ def test_values_of_a_recipe_without_copying_it() -> None:
     ],
 )
 def test_values_that_no_recipe_has(path: str, value: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        with_settings(load_recipe("mmstar"), {path: value})
-    assert str(error.value).startswith(message)
+    assert refusal(with_settings, load_recipe("mmstar"), {path: value}).startswith(message)

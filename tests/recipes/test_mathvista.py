@@ -12,7 +12,7 @@ import pytest
 from eyetest.filters.hits import BAND
 from eyetest.recipes.loading import load_recipe
 from tests.recipes.benches import by_item, counts, kept, verdicts, write_yaml
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -30,43 +30,40 @@ def predictions(shared: Path) -> pl.DataFrame:
 
 
 @pytest.fixture
-def here(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> Path:
+def here(shared: Path, workdir: Path) -> Path:
     """The benchmark, and a recipe."""
-    monkeypatch.chdir(tmp_path)
-    eyetest("import", shared / "data/mathvista", "--to", "b").fine()
-    write_yaml(tmp_path / "recipe.yaml", BLIND)
-    return tmp_path
+    call("import", shared / "data/mathvista", "--to", "b").fine()
+    write_yaml(workdir / "recipe.yaml", BLIND)
+    return workdir
 
 
-def refine(eyetest: Eyetest, answers: Path, *more: object, fields: str = MAP, recipe: str = "recipe.yaml") -> float:
+def refine(answers: Path, *more: object, fields: str = MAP, recipe: str = "recipe.yaml") -> float:
     """Bring answers in and refine; how long the refining took."""
     bring = ("import", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", MODALITIES)
-    eyetest(*bring, "--fill", "sample=0").fine()
+    call(*bring, "--fill", "sample=0").fine()
     began = time.perf_counter()
-    eyetest("refine", "b", "--recipe", recipe, "--answers", "r", "--to", "d", *more).fine()
+    call("refine", "b", "--recipe", recipe, "--answers", "r", "--to", "d", *more).fine()
     return time.perf_counter() - began
 
 
-def test_mmstars_rule_with_the_published_flags(here: Path, shared: Path, eyetest: Eyetest) -> None:
-    refine(eyetest, shared / "data/mathvista/predictions.parquet")
+def test_mmstars_rule_with_the_published_flags(here: Path, shared: Path) -> None:
+    refine(shared / "data/mathvista/predictions.parquet")
     hits = Counter(verdicts(here / "d").get_column("hits"))
     assert [hits[number] for number in range(9)] == [416, 123, 96, 94, 75, 73, 61, 49, 13]
     assert counts(here / "d")["blind-hits"] == (1000, 635, 365, 0, 0)
     assert len(kept(here / "d")) == 635
 
 
-def test_a_hit_that_names_no_option_is_none(here: Path, predictions: pl.DataFrame, eyetest: Eyetest) -> None:
+def test_a_hit_that_names_no_option_is_none(here: Path, predictions: pl.DataFrame) -> None:
     """The published flags map what names no option to the nearest one; without those, 281 instead of 365 go."""
     named = pl.col("correct_if_given") & pl.col("extraction_valid").fill_null(True)
     text = predictions.filter(pl.col("condition") == "text")
     text.with_columns(named.alias("correct_if_given")).write_parquet(here / "valid.parquet")
-    refine(eyetest, here / "valid.parquet")
+    refine(here / "valid.parquet")
     assert counts(here / "d")["blind-hits"] == (1000, 719, 281, 0, 0)
 
 
-def test_limes_bands_over_eight_judges(
-    here: Path, predictions: pl.DataFrame, eyetest: Eyetest, record_property: Any
-) -> None:
+def test_limes_bands_over_eight_judges(here: Path, predictions: pl.DataFrame, record_property: Any) -> None:
     """LIME has nine judges; of eight, 5 to 8 are easy, 3 and 4 middle, 0 to 2 hard."""
     lime = load_recipe("lime")
     graded = msgspec.to_builtins(lime.stages[0])
@@ -77,7 +74,7 @@ def test_limes_bands_over_eight_judges(
     judges = [f"{model} {setting}" for model, setting in complete.select("model", "setting").iter_rows()]
     assert len(judges) == 8
     seen.write_parquet(here / "seen.parquet")
-    seconds = refine(eyetest, here / "seen.parquet", "--panel", f"contestants={','.join(judges)}", recipe="lime.yaml")
+    seconds = refine(here / "seen.parquet", "--panel", f"contestants={','.join(judges)}", recipe="lime.yaml")
     record_property("seconds", seconds)
     frame = verdicts(here / "d")
     assert len(frame) == 1000
@@ -93,12 +90,12 @@ def test_limes_bands_over_eight_judges(
 
 
 @pytest.mark.slow
-def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFrame, eyetest: Eyetest) -> None:
+def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFrame) -> None:
     """Refusals stay refusals and programs that were not run name no option: fewer hits, fewer items go."""
     text = predictions.filter(pl.col("condition") == "text").drop("correct_if_given")
     text.write_parquet(here / "raw.parquet")
     fields = "item=item_id,text=raw_output,model=model+setting+augment"
-    seconds = refine(eyetest, here / "raw.parquet", fields=fields)
+    seconds = refine(here / "raw.parquet", fields=fields)
     into, keep, drop, fix, review = counts(here / "d")["blind-hits"]
     print(f"{drop} dropped in {seconds:.1f} s, reading included")
     assert (into, fix, review) == (1000, 0, 0)

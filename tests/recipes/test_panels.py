@@ -18,7 +18,8 @@ from tests.filters.simulated import Drawn, draw_panel, received_early
 from tests.measures.tables import results
 from tests.recipes.benches import write_yaml
 from tests.running.benches import make_dialogues
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
+from tests.support.refusals import refusal
 
 pytestmark = pytest.mark.journey
 
@@ -46,9 +47,7 @@ def seated(found: Recipe, *named: str, models: str = "abcde", hold_out: str = ""
     ],
 )
 def test_a_panel_that_does_not_fit(named: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        seated(recipe(), *named)
-    assert str(error.value).startswith(message)
+    assert refusal(seated, recipe(), *named).startswith(message)
 
 
 def test_a_smaller_panel_sits_with_a_note() -> None:
@@ -78,8 +77,8 @@ def output(*rows: dict[str, Any]) -> Any:
     return results([{"modality": "no-image", "score": 1, **row} for row in rows])
 
 
-def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
-    one = seat(recipe(**panel), MODELS, {"inspectors": names})["inspectors"]
+def protocols(found: Any, **panel: Any) -> list[tuple[Any, ...]]:
+    one = seat(recipe(**panel), MODELS, {"inspectors": "a"})["inspectors"]
     return sorted(recorded(found, one).select("item", "model", "ask", "sample").rows())
 
 
@@ -111,24 +110,21 @@ def test_another_modality_has_to_be_named() -> None:
         seated_on_answers(recipe(), found, {}, ())
 
 
-def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
+def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(workdir: Path) -> None:
     """A call that a stopping rule spares would be missing from the next turn."""
-    monkeypatch.chdir(tmp_path)
-    make_dialogues(tmp_path / "b", dialogues=3, turns=3)
+    make_dialogues(workdir / "b", dialogues=3, turns=3)
     keep = {"hits": {"op": "<=", "value": 0}}
     recipe = {
         "panels": {"readers": {"size": 2, "modality": "no-image", "history": "own"}},
         "stages": [{"filter": "blind-hits", "panel": "readers", "keep": keep}],
     }
-    write_yaml(tmp_path / "own.yaml", recipe)
-    write_yaml(tmp_path / "models.yaml", {name: {"spec": f"scripted:right=0.9,seed={name}"} for name in "12"})
-    eyetest("refine", "b", "--recipe", "own.yaml", "--models", "models.yaml", "--to", "refined").fine()
-    rows = Run(tmp_path / "refined/run").plan().to_pylist()
+    write_yaml(workdir / "own.yaml", recipe)
+    write_yaml(workdir / "models.yaml", {name: {"spec": f"scripted:right=0.9,seed={name}"} for name in "12"})
+    call("refine", "b", "--recipe", "own.yaml", "--models", "models.yaml", "--to", "refined").fine()
+    rows = Run(workdir / "refined/run").plan().to_pylist()
     assert len(rows) == 20
     assert all(row["request"] and row["history"] == "own" for row in rows)
-    assert len(Run(tmp_path / "refined/run").responses()) == 20
+    assert len(Run(workdir / "refined/run").responses()) == 20
 
 
 STAGES = {name: load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro")}

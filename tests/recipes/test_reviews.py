@@ -1,6 +1,5 @@
 """A review begun, gone on with and read by refine; what a recipe left to people."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from eyetest.records import DecisionKind, Recipe
 from eyetest.studio.exchange import QUEUE
 from tests.recipes.benches import by_item, make_bench
 from tests.studio.project.reviews import people, say, take
+from tests.support.tables import read_csv
 
 pytestmark = pytest.mark.journey
 
@@ -131,7 +131,7 @@ def test_what_a_recipe_left_to_people(bench: Path) -> None:
     work(opened, "ann", {gone: "drop"}, comment="secretly I doubt it")
     opened.project.close()
     assert export_review(folder, to=bench.parent / "out").facts["open"]
-    for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
+    for row in read_csv(bench.parent / "out" / QUEUE):
         assert row["evidence"].startswith("blind-hits: keep.")
         assert "doubt" not in row["evidence"], "what one person wrote is not shown to the next"
 

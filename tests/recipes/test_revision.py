@@ -1,6 +1,5 @@
 """A revision is what people decided, carried out; runs on what it was before count by it, as far as they can."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from eyetest.studio.forms import Form, FormField
 from tests.results.test_scores import bench as bench
 from tests.runs.written import content
 from tests.scoring.test_table import animals, make_answers, make_run, request
+from tests.support.tables import read_csv
 
 FORM = Form(
     fields=(
@@ -69,8 +69,7 @@ def revised(bench: Benchmark, tmp_path: Path) -> RevisedBenchmark:
 
 
 def rows(benchmark: Benchmark) -> list[dict[str, str]]:
-    with (benchmark.path / CHANGES).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return read_csv(benchmark.path / CHANGES)
 
 
 def test_what_people_decided_is_carried_out(bench: Benchmark, revised: RevisedBenchmark) -> None:

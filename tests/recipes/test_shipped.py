@@ -12,7 +12,7 @@ from eyetest.recipes.loading import load_recipe
 from eyetest.records import Choice, Item, Manifest, Panel
 from tests.conftest import png
 from tests.recipes.benches import counts, write_yaml
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -73,10 +73,9 @@ def test_the_two_limes_differ_in_nothing_but_their_bands() -> None:
 
 
 @pytest.mark.parametrize("name", recipe_names())
-def test_every_recipe_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+def test_every_recipe_runs(name: str, workdir: Path) -> None:
     """With as many scripted models as its panels have seats; quotas as small as the benchmark."""
-    monkeypatch.chdir(tmp_path)
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+    with BenchmarkWriter(workdir / "b", Manifest(name="b")) as writer:
         image = writer.images.put(png())
         for number in range(24):
             choices = tuple(Choice(f"option {place}", place == number % 4) for place in range(4))
@@ -87,16 +86,16 @@ def test_every_recipe_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     for stage in recipe["stages"]:
         if "count" in stage.get("select", {}):
             stage["select"] |= {"count": 2, "short": "keep-all"}
-    write_yaml(tmp_path / "recipe.yaml", recipe)
+    write_yaml(workdir / "recipe.yaml", recipe)
     models: dict[str, str] = {}
     who: list[str] = []
     for panel, found in load_recipe(name).panels.items():
         seats = [f"{panel}{number}" for number in range(found.size + found.held_out)]
         models |= {seat: f"scripted:right=0.45,blind=0.25,seed={len(models) + n}" for n, seat in enumerate(seats)}
         who += ["--panel", f"{panel}={','.join(seats)}"]
-    write_yaml(tmp_path / "models.yaml", models)
+    write_yaml(workdir / "models.yaml", models)
     usual = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--to", "d", "--skip-review")
-    eyetest(*usual, *who).fine()
-    found_counts = counts(tmp_path / "d")
+    call(*usual, *who).fine()
+    found_counts = counts(workdir / "d")
     assert list(found_counts) == [stage.title for stage in load_recipe(name).stages]
-    assert len(Benchmark(tmp_path / "d/benchmark")) == found_counts[load_recipe(name).stages[-1].title][1] > 0
+    assert len(Benchmark(workdir / "d/benchmark")) == found_counts[load_recipe(name).stages[-1].title][1] > 0

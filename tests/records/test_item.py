@@ -5,6 +5,7 @@ import pytest
 
 from eyetest.errors import ItemError
 from eyetest.records import Choice, ImageRef, Item, Turn, check, image_numbers, letter
+from tests.support.refusals import refusal
 
 IMAGE = ImageRef(sha256="a" * 64, format="png", width=4, height=3, size=90)
 
@@ -45,9 +46,8 @@ def test_images_are_named_in_question_hint_and_choices() -> None:
 def test_an_error_names_item_and_field_and_what_was_found(fields: dict[str, Any], field: str, found: str) -> None:
     made = item(**fields)
     for where, before in (("", ""), ("b.tsv row 7", "b.tsv row 7: ")):
-        with pytest.raises(ItemError) as caught:
-            check(made, where)
-        assert str(caught.value).startswith(f"{before}item {made.id!r}: {field}: found {found}, expected ")
+        line = refusal(check, made, where, error=ItemError)
+        assert line.startswith(f"{before}item {made.id!r}: {field}: found {found}, expected ")
 
 
 def test_sound_items_have_no_problems() -> None:

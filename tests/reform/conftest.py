@@ -36,12 +36,6 @@ def items(tmp_path: Path) -> Reformed:
     return made
 
 
-@pytest.fixture
-def reformed(items: Reformed) -> Reformed:
-    """The same, where a test calls its own list ``items``."""
-    return items
-
-
 def sample(name: str) -> Path:
     """The files of a dataset of the catalogue."""
     return NATIVE / SAME_FILES.get(name, name)

@@ -12,7 +12,7 @@ from eyetest.reform.building import MISSING, REFORM_STEP, Reforming, reform
 from eyetest.reform.catalog import described_datasets, load_dataset
 from eyetest.reform.distractors import plain
 from tests.reform.conftest import NATIVE, sample
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 
 def reformed(name: str, to: Path) -> Benchmark:
@@ -57,26 +57,26 @@ def assert_options_hold(item: Item) -> None:
             assert choice.provenance.author
 
 
-def test_a_name_is_found_however_it_is_spelt(eyetest: Eyetest, tmp_path: Path) -> None:
-    output = eyetest("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
+def test_a_name_is_found_however_it_is_spelt(tmp_path: Path) -> None:
+    output = call("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
     assert "3 items of 3 records" in output
     assert "3 items without images" in output
 
 
-def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp_path: Path) -> None:
-    assert 'did you mean "docvqa"?' in eyetest("reform", "docvqaa").refused()
+def test_bad_words_are_answered_with_the_nearest_right_one(tmp_path: Path) -> None:
+    assert 'did you mean "docvqa"?' in call("reform", "docvqaa").refused()
     own = tmp_path / "own.yaml"
     own.write_text("{name: x, dimension: CG, task: t, reader: tabel, reformer: text}")
-    assert 'did you mean "table"?' in eyetest("reform", own).refused()
+    assert 'did you mean "table"?' in call("reform", own).refused()
     own.write_text("{name: x, dimension: CG, task: t, reader: funsd, reformer: text, settings: {metrik: words}}")
-    assert 'did you mean "metric"?' in eyetest("reform", own).refused()
+    assert 'did you mean "metric"?' in call("reform", own).refused()
 
 
-def test_a_dataset_like_another_says_only_what_differs(eyetest: Eyetest, tmp_path: Path) -> None:
+def test_a_dataset_like_another_says_only_what_differs(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("{name: pages, like: docvqa, settings: {question: 'On this page: {question}'}}")
     dataset, like = load_dataset(str(own)), load_dataset("docvqa")
     assert (dataset.name, dataset.read, dataset.task) == ("pages", like.read, like.task)
     assert dataset.settings == like.settings | {"question": "On this page: {question}"}
     own.write_text("{name: pages, like: docvqaa}")
-    assert 'did you mean "docvqa"?' in eyetest("reform", own).refused()
+    assert 'did you mean "docvqa"?' in call("reform", own).refused()

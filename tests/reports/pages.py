@@ -54,6 +54,12 @@ class Tags(HTMLParser):
     def values(self, name: str) -> list[str]:
         return [value for known, value in self.attributes if known == name]
 
+    def check_targets(self) -> None:
+        """Every id is there once, and links within the page lead to one."""
+        targets = Counter(self.values("id"))
+        assert {value[1:] for value in self.values("href") if value.startswith("#")} <= targets.keys()
+        assert set(targets.values()) == {1}
+
     def check_inert(self, *more: str) -> None:
         """Only our script runs, and nothing is fetched; links lead to the page itself, its images or ``more``."""
         scripts = [text for tag, text in self.raw if "json" not in tag]

@@ -22,6 +22,7 @@ from eyetest.runs.journal import part_names, sealed
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
 from tests.scoring.test_table import Reply, animals, make_answers, make_bench, request
+from tests.support.refusals import refusal
 
 ITEMS = 10
 
@@ -151,9 +152,7 @@ def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchma
     for part in (sealed(run.path, part_names(run.path)[0]), run.path / "plan.parquet"):
         shutil.move(part, run.path.parent / "aside")
         for do in (lambda: results(run), lambda: score_run(Run(run.path), bench, Scorer())):
-            with pytest.raises(InputError, match=part.name) as caught:
-                do()
-            assert "\n" not in str(caught.value)
+            assert part.name in refusal(do)
         shutil.move(run.path.parent / "aside", part)
     assert accuracy(run)[0] == 1.0
 

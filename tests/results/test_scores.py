@@ -18,6 +18,7 @@ from eyetest.runs import BENCHMARK, Run
 from eyetest.scoring import Scorer
 from tests.running.benches import hashes, read_scores
 from tests.scoring.test_table import animals, make_answers, make_bench
+from tests.support.refusals import refusal
 
 
 @pytest.fixture
@@ -86,12 +87,9 @@ def test_damaged_tables_are_one_line(run: Run, bench: Benchmark) -> None:
     whole = place.read_bytes()
     for damage in (b"", b"PAR1", whole[: len(whole) // 2], b"\0" * len(whole)):
         place.write_bytes(damage)
-        with pytest.raises(InputError, match="is damaged") as caught:
-            read_scores(run.path)
-        assert "\n" not in str(caught.value)
+        assert "is damaged" in refusal(read_scores, run.path)
     pl.DataFrame({"item": ["i"]}).write_parquet(place)
-    with pytest.raises(InputError, match="is damaged"):
-        read_scores(run.path)
+    assert "is damaged" in refusal(read_scores, run.path)
 
 
 @pytest.mark.parametrize("part", ["plan.parquet", "responses/000001*.parquet"])
@@ -101,9 +99,7 @@ def test_a_damaged_run_leaves_its_old_scores_alone(run: Run, bench: Benchmark, p
     data = path.read_bytes()
     for damage in (b"", data[: len(data) // 2], data[:-4] + b"xxxx"):
         path.write_bytes(damage)
-        with pytest.raises(InputError, match="is damaged") as caught:
-            score_run(run, bench, Scorer())
-        assert "\n" not in str(caught.value)
+        assert "is damaged" in refusal(score_run, run, bench, Scorer())
         assert [path.name for path in (run.path / "scores").iterdir()] == ["eyetest.parquet"]
         assert (run.path / "scores" / "eyetest.parquet").read_bytes() == kept
 

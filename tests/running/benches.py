@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -68,6 +69,11 @@ class BareModel:
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+def number_asked(question: str) -> int:
+    """The number of the item that a question is about; of several, the last."""
+    return int(re.findall(r"number (\d+)\?", question)[-1])
 
 
 def stored(run: Path) -> list[Response]:

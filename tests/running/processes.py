@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -193,9 +194,8 @@ def killed_while_asking(
 
 @pytest.fixture(scope="session")
 def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"))
-    yield nursery
-    nursery.close()
+    with closing(Nursery(tmp_path_factory.mktemp("nursery"))) as nursery:
+        yield nursery
 
 
 @pytest.fixture

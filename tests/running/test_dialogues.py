@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.models import parse_models
-from eyetest.records import Condition, Item, Manifest, Turn
+from eyetest.records import Condition, Item, Turn
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, draw, failure
 from tests.running.benches import answers, make_dialogues, manifest, stored
 from tests.running.processes import Nursery, killed_while_asking
+from tests.scoring.test_table import make_bench
 
 OWN = (Condition(history="own"),)
 
@@ -121,12 +122,12 @@ def test_a_turn_that_nobody_is_asked_is_told_with_its_gold(tmp_path: Path, endpo
 
 
 def test_items_that_cannot_be_asked_so(tmp_path: Path, endpoint: Endpoint) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        for name, turn in (("one", 1), ("other", 1), ("later", 2), ("untagged", 0)):
-            tags = {"dialogue": "d", "turn": turn} if turn else {}
-            history = (Turn("Is it?", "yes"),) if turn != 1 else ()
-            writer.add(Item(id=name, question=f"{name}?", history=history, references=("no",), tags=tags))
-    ask(Benchmark(tmp_path / "b"), tmp_path / "r", endpoint)
+    items = []
+    for name, turn in (("one", 1), ("other", 1), ("later", 2), ("untagged", 0)):
+        tags = {"dialogue": "d", "turn": turn} if turn else {}
+        history = (Turn("Is it?", "yes"),) if turn != 1 else ()
+        items.append(Item(id=name, question=f"{name}?", history=history, references=("no",), tags=tags))
+    ask(make_bench(tmp_path / "b", items), tmp_path / "r", endpoint)
     reasons = {"an earlier turn is there twice": 1, "no dialogue": 1}
     assert manifest(tmp_path / "r")["steps"][-1]["not_applicable"] == reasons
     assert len(plan(tmp_path / "r")) == 2

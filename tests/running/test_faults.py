@@ -10,7 +10,7 @@ import pytest
 
 from eyetest.runs import Run
 from tests.endpoint import FAULTS, Attempt, Endpoint, Reply, completion, failure, fault, faults
-from tests.running.benches import answers, make_bench, stored
+from tests.running.benches import answers, make_bench, number_asked, stored
 from tests.running.processes import Nursery
 
 QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 3, "timeout": 60}
@@ -58,7 +58,7 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
     kinds = (*FAULTS, "raw")
 
     def rule(attempt: Attempt) -> Reply | None:
-        number = int(attempt.question.split("number ")[1].split("?")[0])
+        number = number_asked(attempt.question)
         return fault(kinds[number // 7 % len(kinds)]) if number % 7 == 0 else None
 
     endpoint.rule = rule
@@ -205,7 +205,7 @@ def test_blocked_and_truncated_are_outcomes(tmp_path: Path, endpoint: Endpoint, 
         Reply(400, {"error": {"message": "filtered", "code": "content_filter"}}),
         Reply(body=completion(None, message={"content": None, "refusal": "I will not"})),
     ]
-    endpoint.rule = lambda attempt: replies[int(attempt.question.split("number ")[1].split("?")[0])]
+    endpoint.rule = lambda attempt: replies[number_asked(attempt.question)]
     nursery.run(*ask(endpoint)).fine()
     found = sorted((row.outcome, row.text or "") for row in stored(tmp_path / "r"))
     assert found == [("answered", "I will not"), ("blocked", ""), ("blocked", ""), ("truncated", "A half")]

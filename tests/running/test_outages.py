@@ -18,7 +18,7 @@ from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, exe
 from eyetest.running.limits import line
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
-from tests.running.benches import answers, make_bench, stored
+from tests.running.benches import answers, make_bench, number_asked, stored
 from tests.running.processes import Nursery, until
 
 QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 0.4, "timeout": 3, "attempts": 3}
@@ -29,7 +29,7 @@ def ask(endpoint: Endpoint, *more: object, **entry: object) -> tuple[object, ...
 
 
 def number(attempt: Attempt) -> int:
-    return int(re.findall(r"number (\d+)\?", attempt.question)[-1])
+    return number_asked(attempt.question)
 
 
 def on(numbers: set[int], reply: Reply) -> Callable[[Attempt], Reply | None]:

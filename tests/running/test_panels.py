@@ -65,12 +65,12 @@ def cuts(most: int) -> st.SearchStrategy[Cut]:
 
 
 @st.composite
-def rules_and_tables(draw: st.DrawFn, failures: bool = True) -> tuple[StoppingRule, Table]:
+def rules_and_tables(draw: st.DrawFn) -> tuple[StoppingRule, Table]:
     samples, models = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     rule = StoppingRule(answers=draw(cuts(samples)), samples=samples, falls=draw(cuts(models)), models=models)
-    hit = st.sampled_from([True, False, None]) if failures else st.booleans()
+    hit = st.sampled_from([True, False, None])
     table = draw(st.lists(st.lists(hit, min_size=samples, max_size=samples), min_size=models, max_size=models))
-    missing = draw(st.sets(st.integers(0, models - 1), max_size=1)) if failures else set[int]()
+    missing = draw(st.sets(st.integers(0, models - 1), max_size=1))
     return rule, [[] if place in missing else row for place, row in enumerate(table)]
 
 

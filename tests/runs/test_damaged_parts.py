@@ -15,7 +15,8 @@ from eyetest.runs import Journal, Run, read_responses
 from eyetest.runs.journal import PartName, part_names, read_segment, sealed, segment
 from eyetest.runs.stored import responses_frame, stored_health
 from tests.running.benches import make_bench
-from tests.runs.conftest import Eyetest
+from tests.runs.written import journal_of
+from tests.support.command import call
 
 
 def numbered(number: int) -> Response:
@@ -23,11 +24,8 @@ def numbered(number: int) -> Response:
 
 
 def written(folder: Path, parts: int = 3, rows: int = 4) -> list[Response]:
-    journal = Journal(folder, rows_a_segment=rows)
     responses = [numbered(number) for number in range(parts * rows)]
-    for response in responses:
-        journal.append(response)
-    journal.close()
+    journal_of(folder, *responses, rows_a_segment=rows).close()
     return responses
 
 
@@ -54,10 +52,8 @@ def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) 
 
 
 def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
     responses = [numbered(number) for number in range(5)]
-    for response in responses:
-        journal.append(response)
+    journal = journal_of(tmp_path, *responses)
     path = segment(tmp_path, PartName(1))
     line = len(path.read_bytes()) // 5
     for place in range(line + 1, 2 * line - 30, 7):
@@ -69,9 +65,7 @@ def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
 
 
 def test_damaged_lines_are_kept_beside_what_is_sealed(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for number in range(3):
-        journal.append(numbered(number))
+    journal = journal_of(tmp_path, *map(numbered, range(3)))
     path = segment(tmp_path, PartName(1))
     flip(path, len(path.read_bytes()) // 2)
     damaged = path.read_bytes()
@@ -84,9 +78,7 @@ def test_damaged_lines_are_kept_beside_what_is_sealed(tmp_path: Path) -> None:
 
 
 def test_a_line_whose_checksum_went_missing_is_not_taken_for_an_old_one(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for number in range(3):
-        journal.append(numbered(number))
+    journal = journal_of(tmp_path, *map(numbered, range(3)))
     path = segment(tmp_path, PartName(1))
     first, *rest = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first[:-19].replace(b"It is A", b"It is B") + b"}\n" + b"".join(rest))
@@ -96,9 +88,7 @@ def test_a_line_whose_checksum_went_missing_is_not_taken_for_an_old_one(tmp_path
 
 
 def test_a_damaged_part_whose_lines_are_still_there_is_made_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for number in range(4):
-        journal.append(numbered(number))
+    journal = journal_of(tmp_path, *map(numbered, range(4)))
     lines = segment(tmp_path, PartName(1)).read_bytes()
     journal.close()
     segment(tmp_path, PartName(1)).write_bytes(lines)
@@ -130,7 +120,7 @@ def test_a_part_that_is_no_file_of_the_run_is_named_and_left_out(tmp_path: Path,
         assert list(read_responses(run)) == responses[:4] + responses[8:]
 
 
-def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_run_asks_again_only_what_is_lost(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b", 12)
     models = parse_models(["m=scripted:right=1"])
     asking = Asking(limits=Limits(calls=5))
@@ -142,9 +132,9 @@ def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) ->
     first = pq.read_metadata(oldest).num_rows
     assert 0 < first < 12
     flip(oldest, 30)
-    state = json.loads(eyetest("show", tmp_path / "r", "--output", "json").out)
+    state = json.loads(call("show", tmp_path / "r", "--output", "json").out)
     assert [told for told in state["damaged"] if f"{oldest.name} is damaged" in told]
-    told = eyetest("show", tmp_path / "r").fine()
+    told = call("show", tmp_path / "r").fine()
     assert told.count(f"{oldest.name} is damaged") == 1
     assert f"{first}" in told
     with pytest.warns(DamagedWarning):

@@ -20,8 +20,9 @@ from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.folder import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers
 from eyetest.tabular.record_files import SUFFIXES
-from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl
+from tests.support.command import call
+from tests.support.tables import read_csv
 
 _odd = st.sampled_from(
     [
@@ -104,9 +105,9 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_the_columns_in_order(tmp_path: Path, run: Path) -> None:
     for suffix in SUFFIXES:
-        told = eyetest("export", run, "--to", tmp_path / f"out{suffix}").fine()
+        told = call("export", run, "--to", tmp_path / f"out{suffix}").fine()
         assert told == f"3 answers → {tmp_path}/out{suffix}\n"
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
@@ -121,20 +122,20 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
     assert table.schema.metadata[b"version"] == b"3"
 
 
-def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_what_is_not_answered_yet_is_not_there(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "run") as writer:
         with writer.planning() as plan:
             for item, request in (("1", "aa"), ("2", "bb"), ("3", "aa")):
                 plan.add(Asked(item=item, model="m"), request)
         writer.record(RunStep(what="run"), {})
-        told = eyetest("export", tmp_path / "run", "--to", tmp_path / "none.csv").fine()
+        told = call("export", tmp_path / "run", "--to", tmp_path / "none.csv").fine()
         assert "0 answers" in told
         assert "3 planned calls without an answer" in told
         assert (tmp_path / "none.csv").read_text().split(",")[0] == "item"
         writer.journal.append(Response(request="aa", outcome="failed", error="timeout"))
         writer.journal.append(Response(request="aa", outcome="answered", text="B"))
         writer.journal.append(Response(request="zz", outcome="answered", text="of no plan"))
-        told = eyetest("export", tmp_path / "run", "--to", tmp_path / "some.jsonl").fine()
+        told = call("export", tmp_path / "run", "--to", tmp_path / "some.jsonl").fine()
     assert "1 planned call without an answer" in told
     found = list(open_answers(tmp_path / "some.jsonl"))
     assert [(answer.item, answer.text, answer.outcome) for answer in found] == [
@@ -143,7 +144,7 @@ def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest)
     ], "the last response counts, and items that share a request share it"
 
 
-def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_refusals(tmp_path: Path, run: Path) -> None:
     (tmp_path / "there.csv").write_text("mine")
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
@@ -154,12 +155,12 @@ def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
         "folder.csv": "is already there, and it is a folder",
         "link.csv": "is a symbolic link",
     }.items():
-        assert message in eyetest("export", run, "--to", tmp_path / to).refused()
-    assert "gone does not exist" in eyetest("export", tmp_path / "gone", "--to", tmp_path / "x.csv").refused()
+        assert message in call("export", run, "--to", tmp_path / to).refused()
+    assert "gone does not exist" in call("export", tmp_path / "gone", "--to", tmp_path / "x.csv").refused()
     assert (tmp_path / "there.csv").read_text() == "mine"
-    eyetest("export", run, "--to", tmp_path / "there.csv", "--overwrite").fine()
+    call("export", run, "--to", tmp_path / "there.csv", "--overwrite").fine()
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "is a pipe" in eyetest("export", run, "--to", tmp_path / "pipe.csv", "--overwrite").refused()
+    assert "is a pipe" in call("export", run, "--to", tmp_path / "pipe.csv", "--overwrite").refused()
     assert len(list(open_answers(tmp_path / "there.csv"))) == 3
 
 
@@ -172,17 +173,16 @@ def test_a_table_with_other_columns_is_not_replayed(tmp_path: Path) -> None:
         list(open_answers(path))
 
 
-def test_formulas_are_texts_in_a_sheet_and_come_back(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_formulas_are_texts_in_a_sheet_and_come_back(tmp_path: Path) -> None:
     said = ["=1+1", "'=1+1", "-5", "'-5' it is", "@x", "\t=x", "＝1", " plain ", "'quoted'", "+1 or -1"]
     asked = [{"item": f"={place}", "model": "-m", "text": text} for place, text in enumerate(said)]
     (tmp_path / "in.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(asked))
-    eyetest("import", tmp_path / "in.jsonl", "--to", tmp_path / "run").fine()
-    eyetest("export", tmp_path / "run", "--to", tmp_path / "out.csv").fine()
-    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    call("import", tmp_path / "in.jsonl", "--to", tmp_path / "run").fine()
+    call("export", tmp_path / "run", "--to", tmp_path / "out.csv").fine()
+    rows = read_csv(tmp_path / "out.csv")
     assert rows[0]["item"] == "'=0"
     assert not [cell for row in rows for cell in row.values() if cell.strip(" \t").startswith(tuple("=+-@＝"))]
-    eyetest("import", tmp_path / "out.csv", "--to", tmp_path / "again").fine()
+    call("import", tmp_path / "out.csv", "--to", tmp_path / "again").fine()
     answers = sorted(read_answers(tmp_path / "again"), key=lambda answer: answer.item)
     assert [(answer.item, answer.model, answer.text) for answer in answers] == [
         (row["item"], row["model"], row["text"]) for row in asked

@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import Eyetest
 from tests.runs.written import content, jsonl, separated
-from tests.support.command import MAIN
+from tests.support.command import MAIN, call
+from tests.test_bad_input import written
 
 GOOD: dict[str, object] = {"item": "1", "model": "m", "text": "A"}
 Make = Callable[[Path], Path]
-
-
-def written(name: str, data: str | bytes) -> Make:
-    def make(folder: Path) -> Path:
-        (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
-        return folder / name
-
-    return make
 
 
 def rows(*found: dict[str, object]) -> Make:
@@ -84,15 +76,15 @@ FILES: dict[str, tuple[Make, str]] = {
 
 @pytest.mark.parametrize("case", FILES)
 @pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
-def test_files(tmp_path: Path, eyetest: Eyetest, case: str, there: bool) -> None:
+def test_files(tmp_path: Path, case: str, there: bool) -> None:
     make, message = FILES[case]
     source, run = tmp_path / "source", tmp_path / "run"
     source.mkdir()
     if there:
         before_path = jsonl(tmp_path / "before.jsonl", GOOD | {"text": "before"})
-        eyetest("import", before_path, "--to", run).fine()
+        call("import", before_path, "--to", run).fine()
     before = content(run)
-    line = eyetest("import", make(source), "--to", run, "--fill", "shots=none", "--overwrite").refused()
+    line = call("import", make(source), "--to", run, "--fill", "shots=none", "--overwrite").refused()
     assert message in line
     assert content(run) == before
     assert run.exists() == there
@@ -137,17 +129,17 @@ OPTIONS: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), OPTIONS, ids=[" ".join(options) for options, _ in OPTIONS])
-def test_options(tmp_path: Path, eyetest: Eyetest, options: list[str], message: str) -> None:
+def test_options(tmp_path: Path, options: list[str], message: str) -> None:
     path = jsonl(tmp_path / "a.jsonl", GOOD)
-    assert message in eyetest("import", path, "--to", tmp_path / "run", *options).refused()
+    assert message in call("import", path, "--to", tmp_path / "run", *options).refused()
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.jsonl"]
 
 
-def test_a_missing_parent_is_made_only_for_good_input(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_missing_parent_is_made_only_for_good_input(tmp_path: Path) -> None:
     bad = jsonl(tmp_path / "bad.jsonl", GOOD, GOOD)
-    eyetest("import", bad, "--to", tmp_path / "a/b/run").refused()
+    call("import", bad, "--to", tmp_path / "a/b/run").refused()
     assert not (tmp_path / "a").exists()
-    eyetest("import", jsonl(tmp_path / "a.jsonl", GOOD), "--to", tmp_path / "a/b/run").fine()
+    call("import", jsonl(tmp_path / "a.jsonl", GOOD), "--to", tmp_path / "a/b/run").fine()
     assert (tmp_path / "a/b/run/run.json").is_file()
 
 

@@ -6,26 +6,19 @@ import pytest
 
 from eyetest.records.tables import order_word
 from tests.conftest import ROOT
-from tests.runs.conftest import Eyetest
 from tests.runs.inspect_logs import asked_by, eval_file, header, packed, sample
 from tests.runs.written import answers, jsonl, texts
+from tests.support.command import call
 
 REAL = ROOT / "tests/fixtures/inspect-0.3.285.eval"
 HEADER = b'{"eval": {"model": "m"}}'
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
-
-
-def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_real_log_of_shuffled_options(tmp_path: Path) -> None:
     """Its prompts and answers were written anew as if nothing had been shuffled; that is undone."""
-    assert (
-        "name the benchmark that it asks with --bench" in eyetest("import", REAL, "--to", tmp_path / "run").refused()
-    )
+    assert "name the benchmark that it asks with --bench" in call("import", REAL, "--to", tmp_path / "run").refused()
     bench = asked_by(tmp_path / "b.jsonl", REAL)
-    printed = eyetest("import", REAL, "--bench", bench, "--to", tmp_path / "run").fine()
+    printed = call("import", REAL, "--bench", bench, "--to", tmp_path / "run").fine()
     assert "3 answers of 1 model (3 answered)" in printed
     shown = {answer.item: order_word(answer.order) for answer in answers(tmp_path / "run")}
     assert shown == {"1": "ABDC", "2": "CDBA", "3": "BCDA"}
@@ -34,10 +27,10 @@ def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> Non
         "2": "ANSWER: B",
         "3": "I cannot see an image.",
     }
-    assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--output", "csv").fine()
+    assert ",0.33333" in call("measure", "accuracy", tmp_path / "run", "--output", "csv").fine()
 
 
-def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_what_became_of_samples(tmp_path: Path) -> None:
     log = eval_file(
         tmp_path / "x.eval",
         [
@@ -56,7 +49,7 @@ def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest) -> None:
         header(cot=True),
     )
     bench = asked_by(tmp_path / "b.jsonl", log)
-    eyetest("import", log, "--bench", bench, "--to", tmp_path / "run", "--map", "given=choice").fine()
+    call("import", log, "--bench", bench, "--to", tmp_path / "run", "--map", "given=choice").fine()
     found = {(row.item, row.sample): (row.outcome, row.text) for row in answers(tmp_path / "run")}
     assert found == {
         ("a", 0): ("answered", "ANSWER: B"),
@@ -77,26 +70,26 @@ def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest) -> None:
     assert rows["a"].order == 0
 
 
-def test_options_of_a_benchmark_are_found_by_their_words(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_options_of_a_benchmark_are_found_by_their_words(tmp_path: Path) -> None:
     """The log's own dataset may have been shuffled, whatever the benchmark has."""
     bench = jsonl(
         tmp_path / "bench.jsonl",
         {"id": "a", "question": "Which?", "options": ["fish", "bird", "dog", "cat"], "answer": "C"},
     )
     log = eval_file(tmp_path / "x.eval", [sample("a", "ANSWER: B"), sample("elsewhere", "ANSWER: B")])
-    printed = eyetest("import", log, "--to", tmp_path / "run", "--bench", bench)
+    printed = call("import", log, "--to", tmp_path / "run", "--bench", bench)
     assert "1 answers to items that are not in the benchmark" in printed.err
     assert order_word(next(iter(answers(tmp_path / "run"))).order) == "reversed"
 
 
-def test_a_folder_of_logs(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_folder_of_logs(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     (logs / "again").mkdir(parents=True)
     eval_file(logs / "1.eval", [sample("a", None, error={"message": "gone"}), sample("b", "B")])
     eval_file(logs / "2.eval", [sample("a", "ANSWER: B"), sample("b", "B")])
     eval_file(logs / "again/3.eval", [sample("a", "ANSWER: A")], header("google/gemini"))
     bench = asked_by(tmp_path / "b.jsonl", logs / "1.eval")
-    printed = eyetest("import", logs, "--bench", bench, "--to", tmp_path / "run").fine()
+    printed = call("import", logs, "--bench", bench, "--to", tmp_path / "run").fine()
     assert "5 answers of 2 models" in printed
     found = {(row.model, row.item): row.text for row in answers(tmp_path / "run")}
     assert found[("openai/gpt", "a")] == "ANSWER: B"
@@ -117,16 +110,14 @@ def test_a_folder_of_logs(tmp_path: Path, eyetest: Eyetest) -> None:
         ({"header.json": b"{}"}, {"header.json": 2**29}, "larger than"),
     ],
 )
-def test_bad_logs(
-    tmp_path: Path, eyetest: Eyetest, parts: dict[str, bytes], sizes: dict[str, int], problem: str
-) -> None:
+def test_bad_logs(tmp_path: Path, parts: dict[str, bytes], sizes: dict[str, int], problem: str) -> None:
     log = packed(tmp_path / "x.eval", parts, sizes)
     bench = jsonl(tmp_path / "b.jsonl", {"id": "a", "question": "Which?", "answer": "C"})
-    assert problem in eyetest("import", log, "--bench", bench, "--to", tmp_path / "run").refused()
+    assert problem in call("import", log, "--bench", bench, "--to", tmp_path / "run").refused()
     assert not (tmp_path / "run").exists()
 
 
-def test_a_log_as_json_is_to_be_converted(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_log_as_json_is_to_be_converted(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{\n  "version": 2,\n  "status": "success"\n}')
-    line = eyetest("import", tmp_path / "x.json", "--to", tmp_path / "run").refused()
+    line = call("import", tmp_path / "x.json", "--to", tmp_path / "run").refused()
     assert "inspect log convert" in line

@@ -12,18 +12,17 @@ import pytest
 from eyetest.errors import DamagedWarning
 from eyetest.records import Asked, Response, RunStep
 from eyetest.runs import Run, RunWriter, read_responses
-from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, answers, content, jsonl, texts
-from tests.support.command import MAIN
+from tests.support.command import MAIN, call
 
 FIRST = [{"item": str(n), "model": "cat", "text": f"cat {n}"} for n in range(5)]
 SECOND = [{"item": str(n), "model": "dog", "text": f"dog {n}"} for n in range(3)]
 
 
 @pytest.fixture
-def run(tmp_path: Path, eyetest: Eyetest) -> Path:
+def run(tmp_path: Path) -> Path:
     """A run that holds five answers of one model."""
-    eyetest("import", jsonl(tmp_path / "first.jsonl", *FIRST), "--to", tmp_path / "run").fine()
+    call("import", jsonl(tmp_path / "first.jsonl", *FIRST), "--to", tmp_path / "run").fine()
     return tmp_path / "run"
 
 
@@ -31,42 +30,42 @@ def said(run: Path) -> dict[tuple[str, str], str | None]:
     return {(answer.model, answer.item): answer.text for answer in answers(run)}
 
 
-def test_another_models_answers_stay(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_another_models_answers_stay(tmp_path: Path, run: Path) -> None:
     before = said(run)
-    eyetest("import", jsonl(tmp_path / "second.jsonl", *SECOND), "--to", run).fine()
+    call("import", jsonl(tmp_path / "second.jsonl", *SECOND), "--to", run).fine()
     assert said(run) == before | {("dog", str(n)): f"dog {n}" for n in range(3)}
     assert list(Run(run).manifest.models) == ["cat", "dog"]
     assert [step.planned for step in Run(run).manifest.steps] == [5, 3]
     middle = content(run)
-    eyetest("import", tmp_path / "first.jsonl", "--to", run).fine()
+    call("import", tmp_path / "first.jsonl", "--to", run).fine()
     assert content(run) == middle
 
 
-def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path) -> None:
     before = content(run)
     changed = jsonl(tmp_path / "c.jsonl", FIRST[0], FIRST[1], *({**row, "text": "new"} for row in FIRST[2:4]))
-    line = eyetest("import", changed, "--to", run).refused()
+    line = call("import", changed, "--to", run).refused()
     assert "c.jsonl line 3:" in line
     assert "holds another answer to this already (2 such rows); add --overwrite" in line
     assert content(run) == before
-    told = eyetest("import", changed, "--to", run, "--overwrite").fine()
+    told = call("import", changed, "--to", run, "--overwrite").fine()
     assert "2 of them replaced other answers" in told
     assert texts(run) == {"0": "cat 0", "1": "cat 1", "2": "new", "3": "new", "4": "cat 4"}
     assert len(list(read_responses(run))) == 7, "the older answers are still stored"
 
 
-def test_a_failure_gives_way_and_takes_nothing(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_a_failure_gives_way_and_takes_nothing(tmp_path: Path, run: Path) -> None:
     failed = jsonl(tmp_path / "f.jsonl", {"item": "9", "model": "cat", "text": API_FAILURE})
-    eyetest("import", failed, "--to", run).fine()
+    call("import", failed, "--to", run).fine()
     better = jsonl(tmp_path / "b.jsonl", {"item": "9", "model": "cat", "text": "at last"})
-    eyetest("import", better, "--to", run).fine()
+    call("import", better, "--to", run).fine()
     assert texts(run)["9"] == "at last"
     before = content(run)
-    assert "holds another answer" in eyetest("import", failed, "--to", run).refused()
+    assert "holds another answer" in call("import", failed, "--to", run).refused()
     assert content(run) == before
 
 
-def test_what_a_run_asked_itself_is_compared_by_its_key(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_what_a_run_asked_itself_is_compared_by_its_key(tmp_path: Path) -> None:
     """A call of our own has another id than an import of the same answer; it is the same answer all the same."""
     with RunWriter(tmp_path / "run") as writer:
         with writer.planning() as plan:
@@ -79,11 +78,11 @@ def test_what_a_run_asked_itself_is_compared_by_its_key(tmp_path: Path, eyetest:
         writer.record(_step(), {})
     mine = jsonl(tmp_path / "m.jsonl", *({"item": n, "model": "cat", "text": "mine"} for n in (0, 2)))
     before = content(tmp_path / "run")
-    assert "2 of them were there already" in eyetest("import", mine, "--to", tmp_path / "run").fine()
+    assert "2 of them were there already" in call("import", mine, "--to", tmp_path / "run").fine()
     assert content(tmp_path / "run") == before
     rest = jsonl(tmp_path / "r.jsonl", *({"item": n, "model": "cat", "text": "theirs"} for n in (3, 1)))
-    assert "r.jsonl line 2: " in eyetest("import", rest, "--to", tmp_path / "run").refused()
-    eyetest("import", rest, "--to", tmp_path / "run", "--overwrite").fine()
+    assert "r.jsonl line 2: " in call("import", rest, "--to", tmp_path / "run").refused()
+    call("import", rest, "--to", tmp_path / "run", "--overwrite").fine()
     assert texts(tmp_path / "run") == {"0": "mine", "2": "mine", "3": "theirs", "1": "theirs"}
 
 
@@ -91,12 +90,12 @@ def _step() -> RunStep:
     return RunStep(what="run")
 
 
-def test_a_late_mistake_costs_a_run_nothing(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_a_late_mistake_costs_a_run_nothing(tmp_path: Path, run: Path) -> None:
     """More rows than any batch before the bad one, and answers that would replace older ones."""
     rows = [{"item": str(n), "model": "cat", "text": "other"} for n in range(45_000)]
     bad = jsonl(tmp_path / "bad.jsonl", *rows, rows[7])
     before = content(run)
-    line = eyetest("import", bad, "--to", run, "--overwrite").refused()
+    line = call("import", bad, "--to", run, "--overwrite").refused()
     assert (
         "bad.jsonl line 45001: item '7' was answered by 'cat' under the same condition in bad.jsonl line 8 already"
         in line
@@ -105,30 +104,30 @@ def test_a_late_mistake_costs_a_run_nothing(tmp_path: Path, run: Path, eyetest: 
     assert [answer.text for answer in answers(run)] == [row["text"] for row in FIRST]
 
 
-def test_answers_to_another_benchmark_stay_apart(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_answers_to_another_benchmark_stay_apart(tmp_path: Path) -> None:
     def bench(name: str, question: str) -> Path:
         item = {"id": "0", "question": question, "options": ["a", "b"], "answer": "A"}
         return jsonl(tmp_path / f"{name}.jsonl", item)
 
     path, run = jsonl(tmp_path / "first.jsonl", FIRST[0]), tmp_path / "run"
-    eyetest("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
+    call("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
     before = content(run)
-    done = eyetest("import", path, "--to", run, "--bench", bench("two", "Who?"))
+    done = call("import", path, "--to", run, "--bench", bench("two", "Who?"))
     assert "holds answers to another benchmark" in done.refused()
     assert content(run) == before
-    eyetest("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
+    call("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
     assert content(run) == before
 
 
-def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run: Path) -> None:
     before = answers(run)
     part = run / "responses/000001.parquet"
     part.write_bytes(part.read_bytes()[:-30])
-    refused = eyetest("export", run, "--to", tmp_path / "out.csv")
+    refused = call("export", run, "--to", tmp_path / "out.csv")
     assert refused.code == 2
     assert "000001.parquet is damaged" in refused.err.splitlines()[-1]
     assert not (tmp_path / "out.csv").exists()
-    told = eyetest("import", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
+    told = call("import", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
     assert "000001.parquet is damaged" in told
     with pytest.warns(DamagedWarning, match=r"000001\.parquet is damaged"):
         assert answers(run) == before

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from eyetest.records import Answer
-from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, imported, jsonl, separated
+from tests.support.command import call
 
 HEADER = ("item_id", "name", "setting", "condition", "sample", "raw_output", "ok")
 ROWS = (
@@ -25,12 +25,12 @@ def table(tmp_path: Path) -> Path:
     return separated(tmp_path / "p.csv", HEADER, *ROWS)
 
 
-def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_the_briefs_own_words(table: Path, tmp_path: Path) -> None:
     """``sample`` is a prompt setting here: it has our name, and must be told not to be a repeat."""
     ask = "ask=setting:zero-shot>direct,2-shot-cot>cot,2-shot-pot>"
     shots = "shots=setting:zero-shot>none,2-shot-cot>two"
     options = ("--map", f"{COLUMNS},model=name,given=ok", "--map-values", MODALITY, "--map-values", ask)
-    said = eyetest(
+    said = call(
         "import", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--fill", "sample=0"
     ).fine()
     assert answers(tmp_path / "run") == [
@@ -42,24 +42,22 @@ def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> 
 
 
 @pytest.mark.parametrize("absent", [None, "", float("nan")])
-def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, absent: object) -> None:
+def test_values_with_brackets_and_empty_ones(tmp_path: Path, absent: object) -> None:
     seen = [absent, "<no_image>", "<no_question>", "<a>b>"]
     path = jsonl(
         tmp_path / "a.jsonl", *({"item": n, "model": "m", "saw": s, "text": "A"} for n, s in enumerate(seen))
     )
     rule = "modality=saw:<no_image>>no-image, <no_question>>no-question,<a>b>>nothing, >gray"
-    eyetest("import", path, "--to", tmp_path / "run", "--map-values", rule).fine()
+    call("import", path, "--to", tmp_path / "run", "--map-values", rule).fine()
     assert [answer.modality for answer in answers(tmp_path / "run")] == ["gray", "no-image", "no-question", "nothing"]
 
 
-def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
-    table: Path, tmp_path: Path, eyetest: Eyetest
-) -> None:
+def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(table: Path, tmp_path: Path) -> None:
     options = ("--map", f"{COLUMNS},model=name", "--where", "setting=zero-shot,2-shot-cot")
-    said = eyetest("import", table, "--to", tmp_path / "a", *options).fine()
+    said = call("import", table, "--to", tmp_path / "a", *options).fine()
     assert [answer.text for answer in answers(tmp_path / "a")] == ["A", "B", "C"]
     assert "1 rows were left out" in said
-    eyetest("import", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,sample=0").fine()
+    call("import", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,sample=0").fine()
     assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
 
 
@@ -75,11 +73,11 @@ def test_rows_need_not_have_the_same_columns(tmp_path: Path) -> None:
     assert found == [("A", 1, "answered"), ("B", None, "answered"), (None, 0, "answered"), (None, None, "failed")]
 
 
-def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_matrix_of_items(tmp_path: Path) -> None:
     path = separated(
         tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]
     )
-    said = eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item").fine()
+    said = call("import", path, "--to", tmp_path / "run", "--matrix", "item").fine()
     assert "4 answers of 2 models (4 answered, 4 with scores from elsewhere, 4 of them without a reply)" in said
     assert {(a.item, a.model): (a.given, a.text) for a in answers(tmp_path / "run")} == {
         ("q1", "cat"): (1.0, None),
@@ -114,16 +112,16 @@ def test_matrix_of_models_with_a_header(tmp_path: Path) -> None:
 PIPES = r"(?P<condition>[^|]+)\|(?P<name>[^|]+)\|(?P<setting>[^|]+)(\|(?P<augment>.+))?"
 
 
-def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path) -> None:
     header = ["item_id", "text|gpt|zero-shot", "caption|gpt|cot|ocr", "caption|gpt|pot|ocr", "image|bard|zero-shot"]
     path = separated(tmp_path / "m.csv", header, ["1", 0, 1, 0, 1])
     options = ("--matrix", "item", "--header", PIPES, "--map", "model=name+augment")
     values = ("--map-values", "modality=condition:text>no-image", "--map-values", "ask=setting:zero-shot>direct,pot>")
-    eyetest("import", path, "--to", tmp_path / "run", *options, *values).fine()
+    call("import", path, "--to", tmp_path / "run", *options, *values).fine()
     assert answers(tmp_path / "run") == [
         Answer(item="1", model="gpt", modality="no-image", given=0.0),
         Answer(item="1", model="gpt ocr", modality="caption", ask="cot", given=1.0),
         Answer(item="1", model="bard", given=1.0),
     ]
-    eyetest("import", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
+    call("import", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
     assert [answer.model for answer in answers(tmp_path / "some")] == ["gpt ocr"]

@@ -15,7 +15,7 @@ from eyetest.records import Response
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs.journal import JournalError, PartName, part_names, read_segment, seal, sealed, segment
 from eyetest.runs.stored import stored_errors, stored_health
-from tests.runs.written import numbered
+from tests.runs.written import journal_of, numbered
 
 SPARE = Response(request="cd" * 16, outcome="answered", text=None)
 
@@ -28,8 +28,7 @@ def lines(*responses: Response) -> bytes:
 
 def test_the_impossible_can_be_stored(tmp_path: Path) -> None:
     """JSON has no minus infinity: a line with one would count as damaged."""
-    journal = Journal(tmp_path)
-    journal.append(msgspec.structs.replace(SPARE, candidates=(-math.inf, -1.0)))
+    journal = journal_of(tmp_path, msgspec.structs.replace(SPARE, candidates=(-math.inf, -1.0)))
     (back,) = read_responses(tmp_path)
     journal.close()
     assert list(read_responses(tmp_path)) == [back]
@@ -37,8 +36,7 @@ def test_the_impossible_can_be_stored(tmp_path: Path) -> None:
 
 
 def test_a_line_is_on_disk_before_the_next_line_of_the_caller(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.append(SPARE)
+    journal = journal_of(tmp_path, SPARE)
     assert segment(tmp_path, PartName(1)).read_bytes() == lines(SPARE)
     journal.close()
     assert not segment(tmp_path, PartName(1)).exists()
@@ -101,9 +99,7 @@ def test_what_a_dead_writer_left_is_sealed_and_never_appended_to(tmp_path: Path)
     segment(tmp_path, PartName(4)).write_bytes(lines(numbered(1), numbered(2)) + b'{"request": "to')
     assert [response.request for response in read_responses(tmp_path)] == [f"{n:032x}" for n in (1, 2)]
     assert stored_health(tmp_path).torn == 1
-    journal = Journal(tmp_path)
-    journal.append(numbered(3))
-    journal.close()
+    journal_of(tmp_path, numbered(3)).close()
     assert [part.number for part in part_names(tmp_path)] == [4, 5]
     assert not segment(tmp_path, PartName(4)).exists()
     assert list(read_responses(tmp_path)) == [numbered(number) for number in (1, 2, 3)]
@@ -121,9 +117,7 @@ def test_a_segment_that_holds_only_a_torn_line_is_kept(tmp_path: Path) -> None:
 
 def test_a_death_between_sealing_and_removing(tmp_path: Path) -> None:
     """Both are there; the sealed one counts, and the next writer removes the other."""
-    journal = Journal(tmp_path)
-    journal.append(numbered(1))
-    journal.close()
+    journal_of(tmp_path, numbered(1)).close()
     segment(tmp_path, PartName(1)).write_bytes(lines(numbered(1)))
     assert list(read_responses(tmp_path)) == [numbered(1)]
     Journal(tmp_path).close()
@@ -138,10 +132,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
         Response(request="bb" * 16, outcome="failed", error=""),
         Response(request="aa" * 16, outcome="answered", text="B"),
     ]
-    journal = Journal(tmp_path, rows_a_segment=2)
-    for response in again:
-        journal.append(response)
-    journal.close()
+    journal_of(tmp_path, *again, rows_a_segment=2).close()
     assert dict(stored_errors(tmp_path).iter_rows()) == {"aa" * 16: "", "bb" * 16: "failed"}
     table = responses_table(tmp_path)
     assert dict(zip(*(table.column(n).to_pylist() for n in ("request", "outcome")), strict=True)) == {
@@ -155,8 +146,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = Journal(tmp_path)
-    journal.append(numbered(1))
+    journal = journal_of(tmp_path, numbered(1))
     real = os.write
 
     def full(file: int, data: bytes) -> int:

@@ -14,8 +14,8 @@ from eyetest.runs import Run, RunWriter
 from eyetest.runs.stored import PLAN, plan_table, planning
 from eyetest.store import write_json
 from tests.running.benches import make_bench
-from tests.runs.conftest import Eyetest
 from tests.runs.written import jsonl
+from tests.support.command import call
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ DAMAGE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("command", ["run", "show", "export", "import"])
-def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: str, command: str) -> None:
+def test_a_damaged_manifest_is_one_line(folder: Path, kind: str, command: str) -> None:
     (folder / "run.json").write_bytes(DAMAGE[kind])
     table = jsonl(folder.parent / "a.jsonl", {"item": "1", "model": "m", "text": "A"})
     arguments: dict[str, tuple[object, ...]] = {
@@ -73,7 +73,7 @@ def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: st
         "export": (folder, "--to", folder.parent / "out.csv"),
         "import": (table, "--to", folder),
     }
-    assert "run.json is damaged: " in eyetest(command, *arguments[command]).refused()
+    assert "run.json is damaged: " in call(command, *arguments[command]).refused()
     assert (folder / "run.json").read_bytes() == DAMAGE[kind]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.records import Answer
 from eyetest.runs import read_answers
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -32,15 +32,15 @@ def grid(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def bring(eyetest: Eyetest, path: Path, run: Path, *options: str) -> list[Answer]:
-    eyetest("import", path, "--to", run, *options).fine()
+def bring(path: Path, run: Path, *options: str) -> list[Answer]:
+    call("import", path, "--to", run, *options).fine()
     return list(read_answers(run))
 
 
-def test_mathvista_predictions(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_mathvista_predictions(shared: Path, tmp_path: Path) -> None:
     path = shared / "data/mathvista/predictions.parquet"
     rows = pq.read_table(path).to_pylist()
-    found = bring(eyetest, path, tmp_path / "run", *MATHVISTA)
+    found = bring(path, tmp_path / "run", *MATHVISTA)
     assert len(found) == len(rows) == 26_365
     assert [answer.text for answer in found] == [row["raw_output"] for row in rows]
     assert [answer.given for answer in found] == [
@@ -60,13 +60,13 @@ def test_mathvista_predictions(shared: Path, tmp_path: Path, eyetest: Eyetest) -
     assert {answer.sample for answer in found} == {0}
 
 
-def test_mmmu_pro_predictions(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_mmmu_pro_predictions(shared: Path, tmp_path: Path) -> None:
     """Four options are another benchmark than ten; here they stay out, and in the next line they come in alone."""
     path = shared / "data/mmmu_pro/predictions.parquet"
     rows = pq.read_table(path).to_pylist()
     assert len(rows) == 53_630
     ten = [row for row in rows if row["variant"] != "standard4"]
-    found = bring(eyetest, path, tmp_path / "ten", *MMMU_PRO)
+    found = bring(path, tmp_path / "ten", *MMMU_PRO)
     modalities = {"vision10": "screenshot", "standard10": "image"}
     said = [
         None if str(row["raw_output"]).startswith('{"error": "Invalid operation') else row["raw_output"]
@@ -77,18 +77,17 @@ def test_mmmu_pro_predictions(shared: Path, tmp_path: Path, eyetest: Eyetest) ->
     assert 0 < said.count(None) == sum(answer.outcome == "failed" for answer in found)
     assert [(a.item, a.model, a.modality, a.ask, a.text) for a in found] == expected
     assert sum(answer.given or 0 for answer in found) == sum(bool(row["correct_if_given"]) for row in ten) == 3_246
-    four = bring(eyetest, path, tmp_path / "four", *MMMU_PRO[:2], "--where", "variant=standard4")
+    four = bring(path, tmp_path / "four", *MMMU_PRO[:2], "--where", "variant=standard4")
     assert len(four) + len(found) == 53_630
-    joined = bring(eyetest, path, tmp_path / "all", *MMMU_PRO[:2], "--map", "model=model+variant")
+    joined = bring(path, tmp_path / "all", *MMMU_PRO[:2], "--map", "model=model+variant")
     assert len({answer.model for answer in joined}) == len({(row["model"], row["variant"]) for row in rows})
     assert len(joined) == 53_630
 
 
-def test_mmmu_with_four_inputs(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_mmmu_with_four_inputs(shared: Path, tmp_path: Path) -> None:
     path = shared / "data/vlm_matrices/normal_mmmu.csv"
     header, rows = grid(path)
     found = bring(
-        eyetest,
         path,
         tmp_path / "run",
         *("--matrix", "model", "--header", r"(?P<modality><no_\w+>)?(?P<item>.+)"),

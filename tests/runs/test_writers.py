@@ -12,7 +12,7 @@ from eyetest.runs import Journal, Run, RunWriter, read_responses
 from eyetest.runs.journal import PartName, part_names, seal, segment
 from eyetest.store import files
 from eyetest.store.files import LocalStore
-from tests.runs.written import numbered
+from tests.runs.written import journal_of, numbered
 
 WRITER = """
 import sys
@@ -33,20 +33,29 @@ def start(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
-def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    writers = [start(tmp_path, name, 60) for name in ("aaaa", "bbbb")]
+def write_at_once(folder: Path, rows: int) -> None:
+    """Two processes write so many rows each."""
+    writers = [start(folder, name, rows) for name in ("aaaa", "bbbb")]
     for writer in writers:
         writer.communicate()
         assert writer.returncode == 0
-    texts = [response.text for response in read_responses(tmp_path)]
-    assert (texts.count("aaaa"), texts.count("bbbb")) == (60, 60)
-    assert {part.writer for part in part_names(tmp_path)} == {"aaaa", "bbbb"}
+
+
+def check_both(folder: Path, rows: int) -> None:
+    """All rows of both are there."""
+    texts = [response.text for response in read_responses(folder)]
+    assert (texts.count("aaaa"), texts.count("bbbb")) == (rows, rows)
+    assert {part.writer for part in part_names(folder)} == {"aaaa", "bbbb"}
+
+
+def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    write_at_once(tmp_path, 60)
+    check_both(tmp_path, 60)
     assert not list((tmp_path / "journal").iterdir()), "all of it is sealed"
 
 
 def test_one_of_two_is_killed_and_the_other_goes_on(tmp_path: Path) -> None:
-    living = Journal(tmp_path, "bbbb")
-    living.append(numbered(1))
+    living = journal_of(tmp_path, numbered(1), writer="bbbb")
     dying = start(tmp_path, "aaaa", 10**6)
     assert dying.stdout is not None
     told = [dying.stdout.readline() for _ in range(40)]
@@ -67,8 +76,7 @@ def test_one_of_two_is_killed_and_the_other_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_path: Path) -> None:
-    living = Journal(tmp_path, "aaaa")
-    living.append(numbered(1))
+    living = journal_of(tmp_path, numbered(1), writer="aaaa")
     path = segment(tmp_path, PartName(1, "aaaa"))
     line = path.read_bytes()
     path.write_bytes(b"")
@@ -80,9 +88,7 @@ def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_
 
 
 def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) -> None:
-    old = Journal(tmp_path / "r")
-    old.append(numbered(1))
-    old.close()
+    journal_of(tmp_path / "r", numbered(1)).close()
     with RunWriter(tmp_path / "r") as run:
         run.record(RunStep(what="ask"), {})
         run.journal.append(numbered(2))
@@ -114,8 +120,7 @@ def test_a_part_that_is_sealed_while_it_is_made_loses_nothing(
 
     monkeypatch.setattr(files, "_lock", late)
     monkeypatch.setattr(LocalStore, "remove", checked)
-    journal = Journal(tmp_path, "aaaa")
-    journal.append(numbered(1))
+    journal = journal_of(tmp_path, numbered(1), writer="aaaa")
     assert len(list(read_responses(tmp_path))) == 1
     journal.close()
     assert len(list(read_responses(tmp_path))) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import openpyxl
 
 from eyetest.records import Answer, Response
-from eyetest.runs import read_answers
+from eyetest.runs import Journal, read_answers
 from tests.support.command import call
 
 API_FAILURE = "Failed to obtain answer via API."
@@ -41,6 +41,14 @@ def xlsx(path: Path, header: Sequence[str | None], *rows: Sequence[Any]) -> Path
 
 def numbered(number: int, text: str = "A") -> Response:
     return Response(request=f"{number:032x}", outcome="answered", text=text)
+
+
+def journal_of(folder: Path, *responses: Response, **how: Any) -> Journal:
+    """A journal, open, to which these were appended."""
+    journal = Journal(folder, **how)
+    for response in responses:
+        journal.append(response)
+    return journal
 
 
 def answers(folder: Path) -> list[Answer]:

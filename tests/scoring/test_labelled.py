@@ -11,7 +11,6 @@ that write an option otherwise than the gold does. The metric ``open`` was repai
 right before, 148 after); the second was opened once, afterwards: 148 of 151 right, 94 to 99 % with 95 % confidence.
 """
 
-import csv
 import hashlib
 import json
 from pathlib import Path
@@ -24,6 +23,7 @@ from eyetest import read_choice
 from eyetest.records import letter
 from eyetest.scoring.metrics import Context
 from tests.scoring.metrics import item_metric
+from tests.support.tables import read_csv
 
 LEAST_READ = {"first": 0.96, "fresh": 0.92, "third": 0.92, "last": 0.94}
 LEAST_SCORED = {"first": 0.97, "second": 0.96}
@@ -31,8 +31,7 @@ Source = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def labels(name: str) -> list[dict[str, str]]:
-    with (Path(__file__).parent / "replies" / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return read_csv(Path(__file__).parent / "replies" / f"{name}.csv")
 
 
 @pytest.fixture(scope="module")

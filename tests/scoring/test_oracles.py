@@ -1,6 +1,5 @@
 """Numbers that other people published, from their raw answers: brought in, read, scored, counted."""
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -22,6 +21,7 @@ from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import corpus_table, score_table
 from tests.scoring.test_table import make_answers, make_bench
+from tests.support.tables import read_csv
 
 pytestmark = pytest.mark.journey
 
@@ -139,13 +139,12 @@ def test_given_verdicts_are_the_matrix(shared: Path, tmp_path: Path, mmmu_pro: M
     run = bring(folder / "predictions.parquet", tmp_path / "run", bench, maps, where=[f"model={RELEASED}"])
     found = scored(run, bench)
     assert set(found.get_column("metric")) == {"given"}
-    with (folder / "matrix.csv").open() as file:
-        cells = {
-            (row["item_id"], " ".join(name.split("|")[1:3]), name.split("|")[3]): float(cell)
-            for row in csv.DictReader(file)
-            for name, cell in row.items()
-            if RELEASED in name
-        }
+    cells = {
+        (row["item_id"], " ".join(name.split("|")[1:3]), name.split("|")[3]): float(cell)
+        for row in read_csv(folder / "matrix.csv")
+        for name, cell in row.items()
+        if RELEASED in name
+    }
     assert {row[:3]: row[3] for row in found.select("item", "model", "ask", "score").rows()} == cells
 
 
@@ -196,12 +195,11 @@ def blind(shared: Path, mathvista: Benchmark, tmp_path_factory: pytest.TempPathF
 def test_published_flags_are_the_scores(shared: Path, blind: pl.DataFrame) -> None:
     """Eight runs of 1,000; two answers have no flag (gpt-3.5-turbo, zero-shot) and are read by us instead."""
     assert len(blind) == 8_000
-    with (shared / "data/mathvista/matrix.csv").open() as file:
-        cells = {
-            (row["item_id"], f"{name} {setting}"): row[f"text|{name}|{setting}"]
-            for row in csv.DictReader(file)
-            for name, setting in TEXT_RUNS
-        }
+    cells = {
+        (row["item_id"], f"{name} {setting}"): row[f"text|{name}|{setting}"]
+        for row in read_csv(shared / "data/mathvista/matrix.csv")
+        for name, setting in TEXT_RUNS
+    }
     flagged = blind.filter(pl.col("metric") == "given")
     assert {row[:2]: row[2] for row in flagged.select("item", "model", "score").rows()} == {
         key: float(cell) for key, cell in cells.items() if cell

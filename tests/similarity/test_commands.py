@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 from tests.endpoint import Attempt, Endpoint, Reply, failure
-from tests.runs.conftest import Eyetest
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 WORDS = ("tower", "river", "engine", "garden", "violin", "harbor", "glacier", "market")
@@ -28,7 +28,7 @@ def drawn(seed: int, size: int = 96) -> Image.Image:
     return image.resize((size, size), Image.Resampling.LANCZOS)
 
 
-def bench(path: Path, name: str, items: range, *, start: int = 0, copied: bool = False) -> Benchmark:
+def bench(path: Path, name: str, items: range, *, copied: bool = False) -> Benchmark:
     path.parent.mkdir(exist_ok=True)
     with BenchmarkWriter(path, Manifest(name=name)) as writer:
         for n in items:
@@ -43,25 +43,20 @@ def bench(path: Path, name: str, items: range, *, start: int = 0, copied: bool =
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    bench(tmp_path / "a", "a", range(24))
-    bench(tmp_path / "b", "b", range(18, 40), copied=True)
-    return tmp_path
+def here(workdir: Path) -> Path:
+    bench(workdir / "a", "a", range(24))
+    bench(workdir / "b", "b", range(18, 40), copied=True)
+    return workdir
 
 
-def test_copies_are_found_in_another_benchmark_and_shown_on_a_page(
-    here: Path, eyetest: Eyetest, browser: Browser
-) -> None:
-    done = eyetest("similar", "b", "a", "--encoder", "words", "--page", "map.html", "--output", "json")
+def test_copies_are_found_in_another_benchmark_and_shown_on_a_page(here: Path, browser: Browser) -> None:
+    done = call("similar", "b", "a", "--encoder", "words", "--page", "map.html", "--output", "json")
     rows = json.loads(done.out)["rows"]
     found = {(row["item"], row["other"]) for row in rows if row["kind"] == "duplicate"}
     assert found == {(f"b{n}", f"a{n}") for n in range(18, 24)}
     assert {"score", "text", "image", "question", "other_question"} <= rows[0].keys()
-    assert "6 duplicates" in eyetest("similar", "b", "a", "--compare", "image").fine()
-    assert (
-        "map.html is already there" in eyetest("similar", "a", "--encoder", "words", "--page", "map.html").refused()
-    )
+    assert "6 duplicates" in call("similar", "b", "a", "--compare", "image").fine()
+    assert "map.html is already there" in call("similar", "a", "--encoder", "words", "--page", "map.html").refused()
     page = browser.visitor()
     page.goto(here / "map.html")
     assert page.evaluate("document.querySelectorAll('.map a[href*=\"id=\"]').length") > 10
@@ -82,10 +77,10 @@ def test_copies_are_found_in_another_benchmark_and_shown_on_a_page(
     ],
 )
 def test_bad_input_gets_one_line(
-    here: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
+    here: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
 ) -> None:
     monkeypatch.setattr("eyetest.running.limits.Limits.may_retry", lambda *_, **__: False)
-    assert line in eyetest("similar", *words).refused()
+    assert line in call("similar", *words).refused()
     assert not (here / "p.html").exists()
 
 
@@ -110,20 +105,20 @@ def server() -> Iterator[Embeddings]:
         yield server
 
 
-def test_any_endpoint_encodes_texts_and_images(here: Path, eyetest: Eyetest, server: Embeddings) -> None:
+def test_any_endpoint_encodes_texts_and_images(here: Path, server: Embeddings) -> None:
     spec = f"openai:m@{server.url}"
     words = ("similar", "a", "--encoder", spec, "--encoder", f"image={spec}", "--output", "csv")
-    table = eyetest(*words).fine()
+    table = call(*words).fine()
     sent = len(server.attempts)
     assert sent == 2 * (1 + 24)
     assert all(url.startswith("data:image/png;base64,") for a in server.attempts[2:] for url in a.images)
-    assert (eyetest(*words).fine(), len(server.attempts)) == (table, sent)
+    assert (call(*words).fine(), len(server.attempts)) == (table, sent)
     names = sorted(path.name for path in (here / "a/embeddings").iterdir())
     assert [name.startswith("openai-m-") for name in names] == [True, True]
     assert "127.0.0.1" not in "".join(names)
 
 
-def test_a_subset_like_users_queries(here: Path, eyetest: Eyetest) -> None:
+def test_a_subset_like_users_queries(here: Path) -> None:
     topics = ("How high is the stone tower", "Which fish swim in the river")
     asked = [f"{topics[n % 2]} near village {n}?" for n in range(200)]
     rows = [{"id": str(n), "question": text, "options": ["x", "y"], "answer": "A"} for n, text in enumerate(asked)]
@@ -131,9 +126,9 @@ def test_a_subset_like_users_queries(here: Path, eyetest: Eyetest) -> None:
     queries = [{"id": str(n), "question": f"How high is a stone tower of {w}?"} for n, w in enumerate(WORDS)]
     (here / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
     fit = ("subset", "both.jsonl", "--like", "queries.jsonl", "--share", "0.2", "--encoder", "words")
-    eyetest(*fit, "--to", "fit").fine()
+    call(*fit, "--to", "fit").fine()
     made = Benchmark(here / "fit/benchmark")
     assert [int(item.id) % 2 for item in made] == [0] * 40
     assert "texts alone are compared" in str(made.manifest.lineage[-1].note)
-    assert "leave one of the two out" in eyetest(*fit, "--to", "x", "--answers", "run").refused()
+    assert "leave one of the two out" in call(*fit, "--to", "x", "--answers", "run").refused()
     assert not (here / "x").exists()

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 
 import fsspec
@@ -22,9 +23,8 @@ def memory() -> str:
 @pytest.fixture(scope="session")
 def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """One that has loaded what each of its commands would need a second for."""
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"), "import s3fs, aiobotocore.session\n")
-    yield nursery
-    nursery.close()
+    with closing(Nursery(tmp_path_factory.mktemp("nursery"), "import s3fs, aiobotocore.session\n")) as nursery:
+        yield nursery
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,16 @@
 """A real server of S3's protocol: killed runs resume, and two writers lose nothing of each other."""
 
 import random
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from eyetest.runs import Run, read_responses
-from eyetest.runs.journal import part_names
 from eyetest.store.urls import local_path
 from tests.endpoint import Endpoint
 from tests.running.benches import answers, keys_in, make_bench, stored
 from tests.running.processes import Nursery, killed_while_asking
-from tests.runs.test_writers import WRITER
+from tests.runs.test_writers import check_both, write_at_once
 from tests.store.test_remote import objects, wipe_mirrors
 
 pytestmark = pytest.mark.journey
@@ -65,18 +61,9 @@ def test_without_its_mirror_a_killed_run_asks_again_what_was_not_uploaded(
     assert endpoint.sent.total() - before == 120 - kept, "nothing is asked again that was in the bucket"
 
 
-def start_writer(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name, str(rows)], stdout=subprocess.PIPE)
-
-
 def test_two_processes_write_to_one_run_and_lose_nothing(s3: str) -> None:
     place = local_path(f"{s3}/r")
-    writers = [start_writer(place, name, 30) for name in ("aaaa", "bbbb")]
-    for writer in writers:
-        writer.communicate()
-        assert writer.returncode == 0
+    write_at_once(place, 30)
     wipe_mirrors()
     local_path(f"{s3}/r")
-    texts = [response.text for response in read_responses(place)]
-    assert (texts.count("aaaa"), texts.count("bbbb")) == (30, 30)
-    assert {part.writer for part in part_names(place)} == {"aaaa", "bbbb"}
+    check_both(place, 30)

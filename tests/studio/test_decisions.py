@@ -11,6 +11,7 @@ from eyetest.errors import InputError
 from eyetest.records import Choice, Decision, Item
 from eyetest.studio.decisions import agreement_of, by_item, decide, read_decisions
 from eyetest.studio.forms import edited
+from tests.support.refusals import refusal
 
 KNOWN = {"q1", "q2", "q3"}
 
@@ -22,11 +23,8 @@ def read(tmp_path: Path, text: str, encoding: str = "utf-8") -> dict[str, list[D
 
 
 def refused(tmp_path: Path, text: str) -> str:
-    with pytest.raises(InputError) as error:
-        read(tmp_path, text)
-    message = str(error.value)
+    message = refusal(read, tmp_path, text)
     assert message.startswith(str(tmp_path / "decisions.csv"))
-    assert "\n" not in message
     return message.removeprefix(str(tmp_path / "decisions.csv"))
 
 

@@ -1,6 +1,7 @@
 """Forms: ours all load and ask what they should, others' are refused in one line, and labels are held to them."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from eyetest.recipes.loading import load_recipe
 from eyetest.records import Choice, Decision, Item
 from eyetest.studio.forms import Form, check_decision, check_labels, form_names, load_form
 from tests.conftest import ROOT
+from tests.support.refusals import refusal
 
 OWN = """
 about: Look at the gauge.
@@ -21,6 +23,7 @@ fields:
   - {name: why, ask: "Why?", kind: text, when: [drop]}
 edits: [question, answer]
 """
+wrong = partial(refusal, check_labels)
 
 
 @pytest.fixture
@@ -28,12 +31,6 @@ def own(tmp_path: Path) -> Form:
     path = tmp_path / "gauge.yaml"
     path.write_text(OWN)
     return load_form(str(path))
-
-
-def refusal(form: Form, decision: str, labels: dict[str, Any]) -> str:
-    with pytest.raises(InputError) as error:
-        check_labels(form, decision, labels)
-    return str(error.value)
 
 
 @pytest.mark.parametrize("name", form_names())
@@ -109,11 +106,9 @@ def test_a_broken_file_is_refused_in_one_line_by_its_recipe_too(tmp_path: Path, 
     recipe.write_text(f"stages: [{{review: {{form: {form}}}}}]")
     default.write_text(f"form: {form}\nstages: [{{review: {{}}}}]")
     for load, path in ((load_form, form), (load_recipe, recipe), (load_recipe, default)):
-        with pytest.raises(InputError) as error:
-            load(str(path))
-        assert stated in str(error.value)
-        assert str(form) in str(error.value)
-        assert "\n" not in str(error.value)
+        line = refusal(load, str(path))
+        assert stated in line
+        assert str(form) in line
 
 
 def test_labels_are_kept_as_the_form_has_them(own: Form) -> None:
@@ -126,17 +121,17 @@ def test_labels_are_kept_as_the_form_has_them(own: Form) -> None:
 
 
 def test_wrong_labels(own: Form) -> None:
-    assert refusal(own, "keep", {}) == "readable: Can it be read? This has to be answered"
-    assert refusal(own, "keep", {"readable": " "}) == "readable: Can it be read? This has to be answered"
-    assert refusal(own, "keep", {"readable": "maybe"}) == 'readable: no value "maybe"; known: no, yes'
-    assert refusal(own, "keep", {"readable": ["yes"]}).startswith("readable: found ['yes'] (list), expected one of")
-    assert refusal(own, "keep", {"readable": "yes", "faults": 3}).startswith("faults: found 3 (int), expected a list")
-    assert refusal(own, "keep", {"readable": "yes", "faults": ["glair"]}) == (
+    assert wrong(own, "keep", {}) == "readable: Can it be read? This has to be answered"
+    assert wrong(own, "keep", {"readable": " "}) == "readable: Can it be read? This has to be answered"
+    assert wrong(own, "keep", {"readable": "maybe"}) == 'readable: no value "maybe"; known: no, yes'
+    assert wrong(own, "keep", {"readable": ["yes"]}).startswith("readable: found ['yes'] (list), expected one of")
+    assert wrong(own, "keep", {"readable": "yes", "faults": 3}).startswith("faults: found 3 (int), expected a list")
+    assert wrong(own, "keep", {"readable": "yes", "faults": ["glair"]}) == (
         'faults: no value "glair"; did you mean "glare"?'
     )
-    assert refusal(own, "keep", {"readable": "yes", "why": "x"}).startswith('no field "why" with keep; known: ')
-    assert refusal(own, "drop", {"readable": "yes", "why": 3}) == "why: found 3 (int), expected a text"
-    assert refusal(own, "drop", {"readable": "yes", "why": "x" * 4_001}) == (
+    assert wrong(own, "keep", {"readable": "yes", "why": "x"}).startswith('no field "why" with keep; known: ')
+    assert wrong(own, "drop", {"readable": "yes", "why": 3}) == "why: found 3 (int), expected a text"
+    assert wrong(own, "drop", {"readable": "yes", "why": "x" * 4_001}) == (
         "why: 4,001 characters; at most 4,000 are kept"
     )
 

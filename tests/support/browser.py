@@ -286,9 +286,6 @@ class BrowserWindow:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
 
-    def screenshot(self, path: Path | None = None, *, whole: bool = False) -> bytes:
-        """What is seen, or all of the page, as PNG."""
-        data = base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
-        if path:
-            path.write_bytes(data)
-        return data
+    def screenshot(self) -> bytes:
+        """What is seen, as PNG."""
+        return base64.b64decode(self.send("Page.captureScreenshot")["data"])

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -39,9 +38,6 @@ class Done(NamedTuple):
         """Everything that a command said that did what it was told."""
         assert self.code == 0, self.err
         return self.out + self.err
-
-
-Eyetest = Callable[..., Done]
 
 
 def call(*arguments: object, encoding: str = "utf-8") -> Done:

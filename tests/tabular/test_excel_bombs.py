@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.tabular import files as excel
 from eyetest.tabular.files import known_table
 from tests.mutations import mutations, peak_memory, refusals
 from tests.runs.written import xlsx
+from tests.support.refusals import refusal
 
 HEADER = ["item", "model", "text"]
 
@@ -54,9 +54,7 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> No
     part, change, message = BOMBS[name]
     path = changed(tmp_path / "a.xlsx", part, change)
     assert path.stat().st_size < 500_000
-    with pytest.raises(InputError) as caught:
-        list(known_table(path))
-    assert message in str(caught.value)
+    assert message in refusal(lambda: list(known_table(path)))
 
 
 def test_a_size_that_is_a_lie(tmp_path: Path) -> None:
@@ -66,8 +64,7 @@ def test_a_size_that_is_a_lie(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         size = next(part.file_size for part in archive.infolist() if part.filename.endswith("sheet1.xml"))
     path.write_bytes(data.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little")))
-    with pytest.raises(InputError, match="is no Excel file"):
-        list(known_table(path))
+    assert "is no Excel file" in refusal(lambda: list(known_table(path)))
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The table of pairs: at which levels two short texts say the same."""
 
-import csv
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -8,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from eyetest.text import Level, same
+from tests.support.tables import read_csv
 
-with (Path(__file__).parent / "pairs.csv").open(newline="", encoding="utf-8") as file:
-    PAIRS = list(csv.DictReader(file))
+PAIRS = read_csv(Path(__file__).parent / "pairs.csv")
 LEVELS = {level.name.lower(): level for level in Level}
 
 

@@ -8,4 +8,4 @@ from tests.conftest import _spelling as _spelling
 from tests.conftest import browser as browser
 from tests.conftest import real_benchmark as real_benchmark
 from tests.conftest import shared as shared
-from tests.runs.conftest import eyetest as eyetest
+from tests.conftest import workdir as workdir

@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.errors import InputError
 from eyetest.tabular.files import known_table
 from tests.conftest import png
+from tests.runs.written import xlsx
 
 Row = Sequence[Any]
 HEADER = ("id", "question", "image", "A", "B", "C", "answer", "topic")
@@ -29,15 +29,7 @@ def as_csv(path: Path, *rows: Row) -> Path:
     return path
 
 
-def as_excel(path: Path, *rows: Row) -> Path:
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.worksheets[0].append(list(row))
-    book.save(path)
-    return path
-
-
-WRITERS = [("quiz.csv", as_csv), ("quiz.xlsx", as_excel)]
+WRITERS = [("quiz.csv", as_csv), ("quiz.xlsx", xlsx)]
 
 
 def imported(path: Path, **read: Any) -> Benchmark:
@@ -66,17 +58,17 @@ def test_a_quiz_is_a_benchmark(images: Path, name: str, write: Callable[..., Pat
 def test_numbers_of_excel_are_numbers_and_a_date_is_no_option(tmp_path: Path) -> None:
     header = ("question", "A", "B", "answer", "year", "seen")
     row = ("When?", 1999.0, 2.5, "A", 2003.0, datetime(2024, 5, 6))
-    (item,) = imported(as_excel(tmp_path / "quiz.xlsx", header, row))
+    (item,) = imported(xlsx(tmp_path / "quiz.xlsx", header, row))
     assert [choice.text for choice in item.choices] == ["1999", "2.5"]
     assert item.tags == {"year": 2003, "seen": "2024-05-06"}
-    dated = as_excel(tmp_path / "dated.xlsx", header, ("When?", "1-3", datetime(2024, 1, 2), "A", 1, ""))
+    dated = xlsx(tmp_path / "dated.xlsx", header, ("When?", "1-3", datetime(2024, 1, 2), "A", 1, ""))
     with pytest.raises(InputError, match=r"row 1: B: found .*2024, 1, 2.*, expected text \(Excel made it a date"):
         import_benchmark(dated, tmp_path / "dated")
 
 
 def test_a_gold_that_excel_shortened_is_still_its_option(tmp_path: Path) -> None:
     """0.50 that was typed into a cell is 0.5 ever after, while the options are text."""
-    path = as_excel(tmp_path / "quiz.xlsx", ("question", "options", "answer"), ("How much?", "0.25 | 0.50 | 5", 0.5))
+    path = xlsx(tmp_path / "quiz.xlsx", ("question", "options", "answer"), ("How much?", "0.25 | 0.50 | 5", 0.5))
 
     (item,) = imported(path)
     assert item.gold == (1,)
@@ -97,7 +89,7 @@ def test_a_packed_file_is_to_be_unpacked(tmp_path: Path) -> None:
 
 
 def test_a_formula_is_what_it_says(tmp_path: Path) -> None:
-    path = as_excel(tmp_path / "quiz.xlsx", ("question", "A", "B", "answer"), ("Which?", "=x+1", "=x", "B"))
+    path = xlsx(tmp_path / "quiz.xlsx", ("question", "A", "B", "answer"), ("Which?", "=x+1", "=x", "B"))
 
     (item,) = imported(path)
     assert [choice.text for choice in item.choices] == ["=x+1", "=x"]

@@ -10,7 +10,6 @@ import pytest
 
 from eyetest.benchmarks import (
     Benchmark,
-    BenchmarkWriter,
     Import,
     ReadOptions,
     export_benchmark,
@@ -18,9 +17,11 @@ from eyetest.benchmarks import (
     open_benchmark,
 )
 from eyetest.errors import ExportError, ItemError
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item
 from tests.conftest import png
+from tests.scoring.test_table import make_bench
 from tests.support.drawn import draw_benchmark
+from tests.support.tables import read_csv
 
 csv.field_size_limit(10**8)
 Table = list[dict[str, str]]
@@ -37,8 +38,7 @@ def write_tsv(path: Path, rows: Table, **dialect: Any) -> Path:
 
 
 def read_tsv(path: Path) -> Table:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
+    return read_csv(path, "\t")
 
 
 def imported(tmp_path: Path, rows: Table, **dialect: Any) -> Benchmark:
@@ -124,10 +124,9 @@ def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:
 
 
 def test_what_a_tsv_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        writer.add(Item(id="1", question="What?", choices=(Choice(""), Choice("x", True))))
+    item = Item(id="1", question="What?", choices=(Choice(""), Choice("x", True)))
     with pytest.raises(ExportError, match="item '1': option A is empty"):
-        export_benchmark(Benchmark(tmp_path / "b"), "vlmevalkit", tmp_path / "b.tsv")
+        export_benchmark(make_bench(tmp_path / "b", [item]), "vlmevalkit", tmp_path / "b.tsv")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b"]
 
 

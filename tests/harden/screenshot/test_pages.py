@@ -68,8 +68,8 @@ def test_every_frame_holds_the_whole_item(typesetter: Typesetter, layout: str) -
         assert question.bottom <= first.top + 0.5
 
 
-def _box(page: Composed, part: str, number: int = 1) -> Box:
-    return next(box for box in page.boxes if (box.part, box.number) == (part, number))
+def _box(page: Composed, part: str) -> Box:
+    return next(box for box in page.boxes if (box.part, box.number) == (part, 1))
 
 
 def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:

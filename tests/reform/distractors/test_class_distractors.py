@@ -13,7 +13,7 @@ from eyetest.records import OptionProvenance
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import classes as classes_module
 from eyetest.reform.distractors.classes import ClassDistractors, Hardness, read_confusions
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 DICTIONARY = Path("/usr/share/wordnet/data.noun")
 HARD = Hardness(options=4, pool=12, ways=("hierarchy", "similarity"))
@@ -133,7 +133,7 @@ def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: py
     assert set(ways) == {"similarity"}
 
 
-def test_wrong_answers_of_a_run_are_confusions(eyetest: Eyetest, tmp_path: Path) -> None:
+def test_wrong_answers_of_a_run_are_confusions(tmp_path: Path) -> None:
     rows = "".join(f"{number},{'abcd'[number % 4]}\n" for number in range(40))
     (tmp_path / "rows.csv").write_text(f"id,label\n{rows}")
     (tmp_path / "own.yaml").write_text(
@@ -142,12 +142,12 @@ def test_wrong_answers_of_a_run_are_confusions(eyetest: Eyetest, tmp_path: Path)
     )
     bench, run = tmp_path / "bench", tmp_path / "run"
     reform_it = ("reform", tmp_path / "own.yaml", "-a", tmp_path / "rows.csv", "--to")
-    eyetest(*reform_it, bench).fine()
-    eyetest("run", bench, "--model", "scripted:right=0.5", "--to", run).fine()
+    call(*reform_it, bench).fine()
+    call("run", bench, "--model", "scripted:right=0.5", "--to", run).fine()
     confused = read_confusions(run)
     assert sum(confused.values()) > 5
     assert all(right != chosen and {right, chosen} <= set("abcd") for right, chosen in confused)
-    eyetest(*reform_it, tmp_path / "harder", "--set", f"confusions={run}").fine()
+    call(*reform_it, tmp_path / "harder", "--set", f"confusions={run}").fine()
     authors = {
         choice.provenance.author
         for item in Benchmark(tmp_path / "harder")
@@ -155,5 +155,5 @@ def test_wrong_answers_of_a_run_are_confusions(eyetest: Eyetest, tmp_path: Path)
         if isinstance(choice.provenance, OptionProvenance)
     }
     assert "confusion" in authors
-    missing = eyetest(*reform_it, tmp_path / "x", "--set", f"confusions={tmp_path / 'none'}").refused()
+    missing = call(*reform_it, tmp_path / "x", "--set", f"confusions={tmp_path / 'none'}").refused()
     assert "is no run folder" in missing

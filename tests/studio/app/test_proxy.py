@@ -18,7 +18,7 @@ from tests.studio.app.conftest import served
 from tests.studio.app.reviewing.conftest import IDS, MakeProject
 from tests.studio.app.reviewing.conftest import make_project as make_project
 from tests.support.browser import Browser
-from tests.support.command import Eyetest
+from tests.support.command import call
 from tests.support.proxy import PREFIX, free_port, proxied, wait_for
 
 STATED = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example"}
@@ -148,9 +148,9 @@ def test_a_public_address(collection: Collection, make_project: MakeProject) -> 
         ("--proxy=*", "--proxy: found '*', expected an address or network, such as 10.0.0.7 or 10.0.0.0/24"),
     ],
 )
-def test_wrong_addresses(eyetest: Eyetest, tmp_path: Path, option: str, line: str) -> None:
+def test_wrong_addresses(tmp_path: Path, option: str, line: str) -> None:
     make_bench(tmp_path / "b", 2)
     for words in (("open", tmp_path / "b"), ("review", tmp_path / "b", "--address", "none")):
-        done = eyetest(*words, option)
+        done = call(*words, option)
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
         assert line in done.err

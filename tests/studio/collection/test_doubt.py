@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.measures.items import wrong_golds
 from eyetest.measures.results import Settings
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Asked, Choice, Item, Manifest
+from eyetest.records import Asked, Choice, Item
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.collection import Collection
-from tests.scoring.test_table import make_answers
+from tests.scoring.test_table import make_answers, make_bench
 
 MODELS = "abcde"
 CHOSEN = {
@@ -32,12 +31,11 @@ EASY = {f"easy {number}": "AAAAA" if number % 3 else "AAAAC" for number in range
 
 def ask(folder: Path, chosen: Mapping[str, str]) -> Run:
     """A run in which models chose this where they saw the image, and D where they did not."""
-    with BenchmarkWriter(folder / "bench", Manifest(name="doubt")) as writer:
-        for item in chosen:
-            golds = "AB" if item == "several golds" else "A"
-            letters = {"free": "", "two options": "AB"}.get(item, "ABCD")
-            choices = tuple(Choice(f"{item} {mark}", mark in golds) for mark in letters)
-            writer.add(Item(id=item, question="Which?", choices=choices, references=() if letters else ("7",)))
+    items = []
+    for item in chosen:
+        letters = {"free": "", "two options": "AB"}.get(item, "ABCD")
+        choices = tuple(Choice(f"{item} {mark}", mark == "A") for mark in letters)
+        items.append(Item(id=item, question="Which?", choices=choices, references=() if letters else ("7",)))
     marks = [(item, *own) for item, letters in chosen.items() for own in zip(MODELS, letters, strict=True)]
     replies = [
         (Asked(item=item, model=model, modality=modality), given)  # type: ignore[arg-type]
@@ -45,7 +43,7 @@ def ask(folder: Path, chosen: Mapping[str, str]) -> Run:
         for modality, given in (("image", mark), ("no-image", "D"))
         if mark != "-"
     ]
-    return make_answers(folder / "run", replies, Benchmark(folder / "bench"))
+    return make_answers(folder / "run", replies, make_bench(folder / "bench", items))
 
 
 @pytest.fixture(scope="module")

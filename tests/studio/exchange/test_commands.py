@@ -1,6 +1,5 @@
 """`eyetest review export` and `import`: a team that keeps its tool, from the queue to what people came to."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from eyetest.recipes.reviews import ReviewSettings, find_review, open_review
 from tests.running.benches import make_bench
 from tests.studio.exchange.test_round_trips import region
 from tests.support.command import call
+from tests.support.tables import read_csv, write_csv
 
 ITEMS = 4
 
@@ -26,13 +26,8 @@ def place(tmp_path: Path) -> Path:
 
 
 def fill_in(path: Path, reviewer: str, *decisions: dict[str, str]) -> Path:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    with (path.parent.parent / f"{reviewer}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(row | {"reviewer": reviewer} | stated for row, stated in zip(rows, decisions, strict=False))
-    return Path(file.name)
+    rows = (row | {"reviewer": reviewer} | said for row, said in zip(read_csv(path), decisions, strict=False))
+    return write_csv(path.parent.parent / f"{reviewer}.csv", rows)
 
 
 def test_a_queue_goes_out_and_decisions_come_in_once(place: Path, tmp_path: Path) -> None:
@@ -94,8 +89,7 @@ def test_images_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) 
     (item,) = (item for item in bench if item.question == tasks[0]["data"]["question"])
     assert image == bench.images.read(item.images[0])
     call("review", "export", place, "--to", tmp_path / "csv").fine()
-    with (tmp_path / "csv" / "queue.csv").open(newline="", encoding="utf-8") as file:
-        images = [Path(row["images"]) for row in csv.DictReader(file)]
+    images = [Path(row["images"]) for row in read_csv(tmp_path / "csv" / "queue.csv")]
     assert len(images) == ITEMS
     assert all(path.is_file() for path in images)
 

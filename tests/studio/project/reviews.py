@@ -1,5 +1,6 @@
 """Reviews for tests: a clock that is set by hand, people by their names, and what becomes of what they say."""
 
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ _NONCES = count()
 class HandClock:
     """A clock that stands still until a person moves it."""
 
-    def __init__(self, now: float = 1_000_000.0) -> None:
-        self.now = now
+    now = 1_000_000.0
 
     def __call__(self) -> float:
         return self.now
@@ -52,10 +52,16 @@ def take(project: ReviewProject, person: Person) -> Task:
     return task
 
 
-def work_off(project: ReviewProject, person: Person, kinds: dict[str, DecisionKind]) -> list[str]:
-    """A person decides about everything they get; the items in their order."""
+def work_off(
+    project: ReviewProject,
+    person: Person,
+    kinds: Mapping[str, DecisionKind] | None = None,
+    usual: DecisionKind = "keep",
+) -> list[str]:
+    """A person decides about everything they get, the usual where nothing else is said; the items in their order."""
     seen = []
     while (task := project.next_task(person)) is not None:
         seen.append(task.item)
-        say(project, person, task, kinds.get(task.item, "keep"))
+        kind = (kinds or {}).get(task.item, usual)
+        say(project, person, task, kind, reason="blurred" if kind == "drop" else "")
     return seen

@@ -7,14 +7,14 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from eyetest.errors import DiskFull
-from eyetest.studio.decisions import Person
 from eyetest.studio.project import ReviewProject
-from tests.studio.project.reviews import begin, people, plan_of, say, take
+from tests.studio.project.reviews import begin, people, plan_of, say, take, work_off
 
 WORKER = """
 import sys
@@ -53,16 +53,8 @@ def check_whole(project: ReviewProject, items: int, seats: int) -> None:
 def test_threads(tmp_path: Path) -> None:
     project, _ = begin(tmp_path, plan_of(3), 25)
     staff = people(project, *(f"p{number}" for number in range(8)))
-
-    def works(person: Person) -> int:
-        count = 0
-        while (task := project.next_task(person)) is not None:
-            say(project, person, task)
-            count += 1
-        return count
-
     with ThreadPoolExecutor(len(staff)) as pool:
-        assert sum(pool.map(works, staff)) == 75
+        assert sum(len(items) for items in pool.map(partial(work_off, project), staff)) == 75
     check_whole(project, 25, 3)
 
 
@@ -84,10 +76,8 @@ def test_processes_one_of_which_is_killed(tmp_path: Path) -> None:
     assert 11 <= len(acknowledged) < 60
 
     clock.now = time.time() + 3_600
-    dora, gus = people(project, "dora", "gus")
-    for person in (dora, gus):
-        while (task := project.next_task(person)) is not None:
-            say(project, person, task)
+    for person in people(project, "dora", "gus"):
+        work_off(project, person)
     check_whole(project, 60, 3)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from eyetest.recipes.reviews import by_suspicion, drawn
 from eyetest.records import DecisionKind
 from eyetest.studio.project import ReviewProject
-from tests.studio.project.reviews import begin, people, plan_of, say, take
+from tests.studio.project.reviews import begin, people, plan_of, say, take, work_off
 
 SAID: dict[str, tuple[DecisionKind, DecisionKind]] = {
     **dict.fromkeys(("q1", "q2", "q3", "q4"), ("keep", "keep")),
@@ -18,9 +18,7 @@ SAID: dict[str, tuple[DecisionKind, DecisionKind]] = {
 def test_outcomes_are_counted_and_an_adjudicator_prevails(tmp_path: Path) -> None:
     project, _ = begin(tmp_path, plan_of(2), 8)
     for column, person in enumerate(people(project, "ann", "bob")):
-        while (task := project.next_task(person)) is not None:
-            kind = SAID[task.item][column]
-            say(project, person, task, kind, reason="blurred" if kind == "drop" else "")
+        work_off(project, person, {item: kinds[column] for item, kinds in SAID.items()})
     before = project.progress()
     assert (before.disputes.open, before.settled, before.outcomes) == (2, 6, {"keep": 4, "drop": 2, "review": 2})
     assert before.reasons == {"blurred": 2}

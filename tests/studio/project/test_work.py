@@ -50,7 +50,7 @@ def test_a_queue_that_changed(tmp_path: Path) -> None:
     assert project.task(ann, "q1").mine is not None
     assert project.await_only(["q1", "q2", "q3"]) == 3
     say(project, bob, project.task(bob, "q3"))
-    assert work_off(project, bob, {}) == ["q1", "q2"]
+    assert work_off(project, bob) == ["q1", "q2"]
     assert project.outcomes()["q1"].verdict == "keep"
     say(project, bob, project.task(bob, "q1"), "drop")
     project.await_only(["q2"])

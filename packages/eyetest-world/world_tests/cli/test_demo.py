@@ -9,7 +9,7 @@ from eyetest_world.demo import folder
 
 from eyetest.runs import Run
 from tests.reports.pages import Tags
-from tests.runs.conftest import Eyetest
+from tests.support.command import call
 
 pytestmark = pytest.mark.journey
 
@@ -17,14 +17,13 @@ ITEMS = 36
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def place(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(folder, "SMALL", ITEMS)
-    return tmp_path
+    return workdir
 
 
-def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
-    told = eyetest("demo").fine()
+def test_three_minutes_of_a_newcomer(place: Path) -> None:
+    told = call("demo").fine()
     truths = read_truth(place / "demo/world")
     assert ITEMS <= len(truths) < ITEMS + 10, "with the items that are repeated"
     planted = sum(bool(truth.flaws) for truth in truths)
@@ -43,13 +42,13 @@ def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
     assert len(models) == 10
 
     by_hand = ("--answers", "demo/run", "--models", "demo/models.yaml", "--to", "mine")
-    eyetest("refine", "demo/world/benchmark", "--recipe", "demo/recipes/leaks.yaml", *by_hand).fine()
-    assert "leaked-to-lvlms" in eyetest("world", "grade", "demo/world", "mine").fine()
-    assert "--overwrite" in eyetest("demo").refused()
+    call("refine", "demo/world/benchmark", "--recipe", "demo/recipes/leaks.yaml", *by_hand).fine()
+    assert "leaked-to-lvlms" in call("world", "grade", "demo/world", "mine").fine()
+    assert "--overwrite" in call("demo").refused()
 
 
-def test_nothing_of_others_is_replaced(place: Path, eyetest: Eyetest) -> None:
+def test_nothing_of_others_is_replaced(place: Path) -> None:
     (place / "demo").mkdir()
     (place / "demo/thesis.tex").write_text("mine")
-    assert "thesis.tex" in eyetest("demo", "--overwrite").refused()
+    assert "thesis.tex" in call("demo", "--overwrite").refused()
     assert [path.name for path in (place / "demo").iterdir()] == ["thesis.tex"]

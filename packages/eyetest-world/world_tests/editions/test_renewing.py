@@ -13,8 +13,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Lineage, Manifest
 from eyetest.tabular.record_files import write_records
 from tests.conftest import ROOT, png
-from tests.runs.conftest import Eyetest
 from tests.runs.written import content
+from tests.support.command import call
 from world_tests.world.solving import solve
 
 pytestmark = pytest.mark.journey
@@ -100,20 +100,20 @@ def dots(tmp_path: Path) -> Benchmark:
     return Benchmark(tmp_path / "dots")
 
 
-def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_path: Path) -> None:
     file = tmp_path / "dots.py"
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("### A generator")[2]
     file.write_text(section.partition("```python\n")[2].partition("```")[0])
     renew = ("harden", "renew", dots.path, "--generator", file)
-    assert "3 of 3 items drawn again" in eyetest(*renew, "--to", tmp_path / "new").fine()
-    eyetest(*renew, "--twins", "3", "--to", tmp_path / "twins", "--scenes", tmp_path / "scenes.csv").fine()
+    assert "3 of 3 items drawn again" in call(*renew, "--to", tmp_path / "new").fine()
+    call(*renew, "--twins", "3", "--to", tmp_path / "twins", "--scenes", tmp_path / "scenes.csv").fine()
     shown = pl.read_csv(tmp_path / "scenes.csv")
     for item in Benchmark(tmp_path / "twins"):
         if item.group:
             (scene,) = shown.filter(pl.col("item") == item.id).get_column("scene")
             assert marked(item) == {str(len(json.loads(scene)["at"]))} != {item.group}
     few = (*renew, "--to", tmp_path / "few", "--twins")
-    eyetest(*few, "1").fine()
+    call(*few, "1").fine()
     twins = [item for item in Benchmark(tmp_path / "few") if item.group]
     assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
-    assert "--twins: found -1" in eyetest(*few, "-1").refused()
+    assert "--twins: found -1" in call(*few, "-1").refused()

@@ -15,12 +15,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make(tmp_path_factory.mktemp("world") / "w", "default", items=80, seed=21)
 
 
-def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> list[str | None]:
+def chosen(model: Embedded, items: list[Item]) -> list[str | None]:
     """The text of the option that is taken at temperature 0."""
     scorer, texts = Scorer(), []
-    for item, reply in zip(items, model.about(items, condition), strict=True):
+    for item, reply in zip(items, model.about(items, BLIND), strict=True):
         assert isinstance(reply, Response)
-        mark = scorer.score(item, condition, reply).choice
+        mark = scorer.score(item, BLIND, reply).choice
         texts.append(item.choices["ABCDE".index(mark)].text if mark else None)
     return texts
 

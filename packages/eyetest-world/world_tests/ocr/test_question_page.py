@@ -9,13 +9,13 @@ from eyetest.ocr import ReadLine, ReadWord
 SQUARE = (60, 40, 220, 200)
 
 
-def line(text: str, left: float, middle: float, gap: float = 10) -> ReadLine:
+def line(text: str, left: float, middle: float) -> ReadLine:
     """Words of ten pixels a letter and twenty high; two spaces are a wide gap."""
     words = []
     for word in text.split(" "):
         if word:
             words.append(ReadWord(word, left, middle - 10, left + 10 * len(word), middle + 10))
-        left += 10 * len(word) + gap if word else 60
+        left += 10 * len(word) + 10 if word else 60
     return ReadLine(tuple(words))
 
 

@@ -9,8 +9,8 @@ from eyetest_world.scenes import KINDS
 from eyetest.benchmarks import Benchmark
 from eyetest.records import check, letter
 from tests.conftest import ROOT
-from tests.runs.conftest import Eyetest
 from tests.runs.written import content
+from tests.support.command import call
 from world_tests.world.conftest import World
 from world_tests.world.solving import SOLVERS, solve
 
@@ -60,27 +60,27 @@ def test_the_benchmark_says_nothing_about_its_flaws(default_world: World) -> Non
     ]
 
 
-def test_the_command(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("rates: {wrong-gold: 0.5}\n")
     to = tmp_path / "world"
-    said = eyetest(
+    said = call(
         "world", "new", "--item-count", 40, "--flaws", tmp_path / "mine.yaml", "--size", 64, "--to", to
     ).fine()
     assert "40 items, 20 of them with an error" in said
     image = next(iter(Benchmark(to / "benchmark"))).images[0]
     assert (image.width, image.height) == (64, 64)
-    assert "already there" in eyetest("world", "new", "--item-count", 40, "--to", to).refused()
-    eyetest("world", "new", "--item-count", 40, "--to", to, "--overwrite").fine()
-    assert "did you mean" in eyetest("world", "nwe").refused()
-    assert "--to DIR" in eyetest("world", "new").refused()
-    assert "18 to 100000 items" in eyetest("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
+    assert "already there" in call("world", "new", "--item-count", 40, "--to", to).refused()
+    call("world", "new", "--item-count", 40, "--to", to, "--overwrite").fine()
+    assert "did you mean" in call("world", "nwe").refused()
+    assert "--to DIR" in call("world", "new").refused()
+    assert "18 to 100000 items" in call("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
     for text, told in (("rates: {wrong-golds: 0.1}", "did you mean"), ("rates: {impossible: 2}", "impossible"),
                        ("rates: {leaked-to-lvlms: 0.1}", "groups"), ("rats: {}", "did you mean"),
                        ("rates: {impossible: 0.6, wrong-gold: 0.6}", "more than all"),
                        ("rates: {exact-duplicate: 0.7}", "more duplicates")):  # fmt: skip
         (tmp_path / "bad.yaml").write_text(text)
-        assert told in eyetest("world", "new", "--flaws", tmp_path / "bad.yaml", "--to", tmp_path / "y").refused()
-    assert "default" in eyetest("world", "new", "--flaws", "defaults", "--to", tmp_path / "y").refused()
+        assert told in call("world", "new", "--flaws", tmp_path / "bad.yaml", "--to", tmp_path / "y").refused()
+    assert "default" in call("world", "new", "--flaws", "defaults", "--to", tmp_path / "y").refused()
 
 
 def test_the_page_shows_rates_and_every_flaw(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from eyetest.records import Stage
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from tests.runs.conftest import Eyetest
-from tests.support.command import call_narrowly
+from tests.support.command import call, call_narrowly
 from world_tests.world.conftest import World, make
 from world_tests.world.simulated import BLIND_TRIALS, READERS, SEERS, write_answers
 
@@ -60,15 +59,15 @@ def results(simulated: Path) -> Results:
 
 @pytest.mark.parametrize("recipe", BLIND)
 def test_what_can_be_answered_blind_is_found(
-    recipe: str, default_world: World, simulated: Path, tmp_path: Path, eyetest: Eyetest, record_property: Any
+    recipe: str, default_world: World, simulated: Path, tmp_path: Path, record_property: Any
 ) -> None:
     (tmp_path / "mine.yaml").write_text(RECIPE % BLIND[recipe])
     panel = ",".join(model.name for model in READERS)
-    eyetest(
+    call(
         *("refine", default_world.benchmark.path, "--recipe", tmp_path / "mine.yaml", "--answers", simulated),
         *("--panel", f"inspectors={panel}", "--to", tmp_path / "refined"),
     ).fine()
-    told = json.loads(eyetest("world", "grade", default_world.path, tmp_path / "refined", "--output", "json").fine())
+    told = json.loads(call("world", "grade", default_world.path, tmp_path / "refined", "--output", "json").fine())
     found = {one["flaw"]: one for one in told["flaws"]}
     for flaw in ("answer-in-question", "answerable-from-facts", "leaked-to-llms"):
         recall, precision = found[flaw]["recall"]["value"], found[flaw]["precision"]["value"]
@@ -105,13 +104,13 @@ def test_leaks_to_vision_models_are_found_beside_their_language_models(
 
 
 def test_wrong_golds_stand_out_among_what_models_choose(
-    default_world: World, results: Results, tmp_path: Path, eyetest: Eyetest, record_property: Any
+    default_world: World, results: Results, tmp_path: Path, record_property: Any
 ) -> None:
     seen = Results(results.scores.filter(pl.col("modality") == "image"), results.items, results.models)
     table = MEASURES["wrong-golds"].measure(seen, Settings()).table
     table.select("item", pl.col("ratio").alias("score")).write_csv(tmp_path / "scores.csv")
     told = json.loads(
-        eyetest("world", "grade", default_world.path, "--scores", tmp_path / "scores.csv", "--output", "json").fine()
+        call("world", "grade", default_world.path, "--scores", tmp_path / "scores.csv", "--output", "json").fine()
     )
     found = told["auroc"]["wrong-gold"]
     print(f"wrong golds: AUROC {found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")

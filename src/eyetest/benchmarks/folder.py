@@ -205,8 +205,11 @@ class Benchmark:
                 by_group.setdefault(group, []).append(position)
             for group, here in by_group.items():
                 table = self._row_group(file, group)
-                start = int(ends[group]) - len(table)
-                taken = table.take(array([position - start for position in here], pa.int64()))
+                rows = [position + len(table) - int(ends[group]) for position in here]
+                if rows == list(range(rows[0], rows[-1] + 1)):
+                    taken = table.slice(rows[0], len(rows))  # without `pyarrow.compute`, which is slow to load
+                else:
+                    taken = table.take(array(rows, pa.int64()))
                 found = (item for batch in taken.to_batches() for item in from_batch(batch))
                 items.update(zip(here, found, strict=True))
         return [items[position] for position in positions]

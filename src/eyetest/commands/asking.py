@@ -26,7 +26,6 @@ from eyetest.running.limits import INTERRUPTED, line, refuse_unpriced
 from eyetest.running.session import Questions
 from eyetest.runs import Run
 from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
-from eyetest.scoring import looks_refused
 
 
 def execute(session: Session, to: Path) -> "RunResult":
@@ -39,7 +38,7 @@ def execute(session: Session, to: Path) -> "RunResult":
         if samples > 1 and cold:
             observer().note(f"{samples} samples of {cold[0]} at temperature 0 are alike; see {param('temperature')}")
 
-    progress = session.run(to, progress=Progress(looks_refused), watch=observer().watch, planned=planned)
+    progress = session.run(to, watch=observer().watch, planned=planned)
     for note in served_notes(to, session.entries):
         observer().note(note)
     result = RaceResult(to, progress, session.race) if session.race else RunResult(to, progress)

@@ -100,7 +100,6 @@ def run(
     from eyetest.prompts.sets import load_prompts, under
     from eyetest.running import Asking, Cluster, Session
     from eyetest.running.limits import limits_of, refuse_unpriced
-    from eyetest.scoring import is_hit
 
     if to is None and not dry_run:
         raise InputError(f"{param('to', 'RUN')} is missing: where are the answers to be stored?")
@@ -138,7 +137,7 @@ def run(
     names = [name.strip() for name in until.split(">")] if until and models and not model else model
     entries = model_entries(models, names)
     refuse_unpriced(limits, entries)
-    session = Session(open_bench(bench), entries, how, hit=is_hit)
+    session = Session(open_bench(bench), entries, how)
     if folder is None or dry_run:
         return PlanResult({"": session.estimate(folder)})
     return job.execute(session, folder)

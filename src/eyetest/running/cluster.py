@@ -52,7 +52,6 @@ class Order:
     run: str
     entries: dict[str, ModelEntry]
     asking: Asking  # for a worker, with its share of the calls in flight; the driver counts costs
-    is_refusal: Any
     prompts: dict[str, Any] = field(default_factory=dict)  # the texts behind the labels of the conditions
     key: str = field(default_factory=token_hex)  # unlike that of another run
 
@@ -102,7 +101,7 @@ async def _load(order: Order) -> Plan:
 
 async def _ask(order: Order, plan: Plan, shard: Shard) -> Progress:
     plan.positions = shard.positions
-    progress, journal = Progress(order.is_refusal), Journal(local_path(order.run), shard.writer, adopts=False)
+    progress, journal = Progress(), Journal(local_path(order.run), shard.writer, adopts=False)
     try:
         async with Runner(
             plan.models, journal.append, order.asking.limits, progress=progress, seed=plan.seed
@@ -114,7 +113,6 @@ async def _ask(order: Order, plan: Plan, shard: Shard) -> Progress:
                     lanes.create_task(ask_all(runner, name, calls))
     finally:
         journal.close()
-    progress.is_refusal = None
     progress.ways = {model.name: way for model in plan.models if (way := getattr(model, "way", ""))}
     return progress
 
@@ -276,7 +274,7 @@ class RayExecutor:
 
     def _recover(self, plan: Plan, writer: str, models: Mapping[str, int]) -> tuple[Progress, set[str]]:
         """Seal what a lost worker stored of a shard; returns its progress and its requests."""
-        progress, stored = Progress(self.progress.is_refusal), set[str]()
+        progress, stored = Progress(), set[str]()
         for part in part_names(self._run.path):
             if part.writer == writer:
                 seal(self._run.path, part)

@@ -20,6 +20,7 @@ from eyetest.models import CallError, Surroundings
 from eyetest.records import Condition, ModelEntry, Response, StoppingRule
 
 _LONGEST_WAIT = 60.0
+_DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
 LONGEST_PAUSE = 600.0  # longer pauses of a server are not waited for; the run can be resumed later
 FIRST_PATIENCE = 30.0  # seconds until a model that has never answered (a wrong address) is reported
 _FIRST_ATTEMPTS = 3  # the same for a server that lets calls hang, or replies unlike an endpoint
@@ -147,9 +148,9 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress:
-    """Counts of a session of a run."""
+    """Counts of a session of a run. ``refused`` are replies that seem to decline: for display, not a reading."""
 
-    def __init__(self, is_refusal: Callable[[str], bool] | None = None) -> None:
+    def __init__(self) -> None:
         self.to_ask = 0
         self.stored = 0  # requests answered before it began
         self.outcomes: Counter[str] = Counter()
@@ -166,7 +167,6 @@ class Progress:
         self.ways: dict[str, str] = {}  # by model of a cluster: how it computes likelihoods
         self.stopped = ""  # why the session ended early
         self.last_error = ""  # the server's last error message
-        self.is_refusal = is_refusal
         self._began = monotonic()
         self._recent: list[tuple[float, int]] = []
 
@@ -175,8 +175,9 @@ class Progress:
         self.outcomes[response.outcome] += 1
         if response.outcome == "failed":
             self.failures[response.error] += 1
-        elif self.is_refusal and response.text and self.is_refusal(response.text):
-            self.refused += 1
+        else:
+            head = (response.text or "")[:200].lower()
+            self.refused += any(words in head for words in _DECLINING)
         self.tokens_in += response.tokens_in or 0
         self.tokens_out += response.tokens_out or 0
         self.money += money

@@ -36,7 +36,6 @@ from eyetest.records import (
 from eyetest.records.tables import Ask
 from eyetest.running.limits import Asking
 from eyetest.runs.stored import is_asked_again
-from eyetest.scoring import quoted
 
 UNANSWERED = "no answer to an earlier turn"
 Write = Callable[[Asked, str], None]  # takes a row of a plan: what is asked, and its request
@@ -76,6 +75,8 @@ class Dialogues:
     def note(self, call: Call, answer: Response) -> None:
         """Keep an answer that a later turn may continue."""
         if call.asked.history == "own" and _turn_of(call.item):
+            from eyetest.scoring import quoted  # noqa: PLC0415 (slow to load, and few items have earlier turns)
+
             self.replies[call.asked] = quoted(call.item, call.asked.condition, answer)
 
     def before(self, positions: Iterable[int]) -> set[int]:

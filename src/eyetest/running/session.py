@@ -125,12 +125,14 @@ class Session:
 
     async def _ask_here(self, run: RunWriter, runner: Runner, left: pl.DataFrame) -> None:
         if self.race or self.asking.stop:
-            assert self._hit is not None, "a race or a stopping rule needs a function that scores answers"
+            from eyetest.scoring import is_hit  # noqa: PLC0415 (slow to load, and few runs need it)
+
+            hit = self._hit or is_hit
             stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed).get
             if self.race:
-                await execute_until(self.plan, runner, self.race, self._hit, stored)
+                await execute_until(self.plan, runner, self.race, hit, stored)
             elif self.asking.stop:
-                await execute_panels(self.plan, runner, self.asking.stop, self._hit, stored)
+                await execute_panels(self.plan, runner, self.asking.stop, hit, stored)
         else:
             await execute(self.plan, runner, left)
             await self._ask_turns(run, runner)
@@ -156,7 +158,6 @@ class Session:
             run=str(run.path.absolute()),
             entries=self.entries,
             asking=self.asking,
-            is_refusal=progress.is_refusal,
             prompts=self._prompts,
         )
         await RayExecutor(order, run, budget, progress).execute(self.plan, left)

@@ -133,9 +133,6 @@ def _weighed(item: Item, candidates: Sequence[float | None]) -> Scored:
 
 
 LEAST = 0.5  # least score between 0 and 1 that counts as right
-_DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
-
-
 _usual_scorer = cache(Scorer)
 
 
@@ -151,12 +148,6 @@ def quoted(item: Item, condition: Condition, response: Response) -> str:
     if choice is not None:
         return item.choices[ord(choice) - ord("A")].text
     return "" if response.outcome == "failed" else answer_part(response.text or "", condition.ask).strip()
-
-
-def looks_refused(text: str) -> bool:
-    """Whether a reply seems to decline; a quick check for display, not a reading."""
-    head = text[:200].lower()
-    return any(words in head for words in _DECLINING)
 
 
 _CONDITION = Condition.__struct_fields__

@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -262,13 +263,18 @@ def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Tab
 
 
 def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Texts, whole numbers or floats as an Arrow array, made by Polars: pyarrow's own conversion loads pandas."""
+    """Texts, whole numbers or floats, by Polars: pyarrow's own loads pandas, its casts `pyarrow.compute`."""
     import polars as pl  # noqa: PLC0415
 
     if pa.types.is_string(kind):
         values = [value and value.encode("utf-8", "replace").decode() for value in values]
     dtype = pl.String if pa.types.is_string(kind) else pl.Int64 if kind == pa.int64() else pl.Float64
-    return pl.Series(values=values, dtype=dtype).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(kind)
+    made = pl.Series(values=values, dtype=dtype).to_arrow(compat_level=pl.CompatLevel.oldest())
+    if made.type == kind:
+        return made
+    valid, ends, texts = made.buffers()
+    short_ends = np.frombuffer(ends, np.int64, len(made) + 1).astype(np.int32)
+    return pa.StringArray.from_buffers(len(made), pa.py_buffer(short_ends), texts, valid)
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:

@@ -166,7 +166,7 @@ def test_a_wrong_place_is_one_line(tmp_path: Path, how: dict[str, Any], words: s
 
 def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
     shard = Shard(writer="w", positions=[], requests=[], abandoned={})
-    order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), is_refusal=None)
+    order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking())
     assert "/nowhere is not there" in str(ask_shard(order, shard))
 
 

@@ -73,7 +73,7 @@ def ask(
     models = make_models(entries, Surroundings())
     plan = Plan(bench, models, Asking())
     progress, budget = Progress(), Budget(limits or Limits())
-    order = Order(benchmark="", run="", entries=entries, asking=Asking(), is_refusal=None)
+    order = Order(benchmark="", run="", entries=entries, asking=Asking())
     with RunWriter(folder / "r") as run:
         executor = FakeExecutor(order, run, budget, progress)
         executor.deadly, executor._size, executor.kept = deadly, 2, kept
@@ -131,6 +131,6 @@ def test_what_all_workers_may_spend_is_counted_once(tmp_path: Path, limits: Limi
 
 def test_a_checkpoint_is_not_loaded_by_every_worker(tmp_path: Path) -> None:
     entries = {"c": ModelEntry(spec="transformers:here")}
-    order = Order(benchmark="", run="", entries=entries, asking=Asking(), is_refusal=None)
+    order = Order(benchmark="", run="", entries=entries, asking=Asking())
     with RunWriter(tmp_path / "r") as run, pytest.raises(InputError, match="c is loaded by this process; serve it"):
         RayExecutor(order, run, Budget(Limits()), Progress())

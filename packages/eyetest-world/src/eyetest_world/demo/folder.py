@@ -25,10 +25,10 @@ from eyetest.recipes.refining import Refining
 from eyetest.records import Condition, Finding, ModelEntry, Recipe, Verdict
 from eyetest.records.recipe import REPORT
 from eyetest.results.gather import results_of
-from eyetest.running import Asking, Progress, Session
+from eyetest.running import Asking, Session
 from eyetest.running.session import Watch
 from eyetest.runs import Run
-from eyetest.scoring import Scorer, is_hit, looks_refused
+from eyetest.scoring import Scorer
 from eyetest.store import refuse_to_lose
 from eyetest.store.urls import refuse_remote
 from eyetest.studio.app.bundle import write_bundle
@@ -153,8 +153,8 @@ class DemoFolder:
         seen = Asking(conditions=(Condition(modality=SIGHTED),))
         answers, ways = 0, ((self.models, blind), (self.vision_models, seen))
         for (world, run), (models, asking) in product(((_WORLD, _RUN), (_FLAWLESS, _FLAWLESS_RUN)), ways):
-            session = Session(self._drawn(world), models, asking, hit=is_hit)
-            progress = session.run(self.to / run, progress=Progress(looks_refused), watch=watch)
+            session = Session(self._drawn(world), models, asking)
+            progress = session.run(self.to / run, watch=watch)
             if progress.stopped or progress.abandoned:
                 raise StoppedEarly(progress)
             answers += progress.done

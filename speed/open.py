@@ -206,14 +206,14 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "run").exists():
             build(folder, options.items, options.models)
-        told, plain = opened(folder / "run"), scanned(folder)
-    tell(told, plain)
+        found, plain = opened(folder / "run"), scanned(folder)
+    show(found, plain)
     print(f"made of {options.items:,} items × {options.models} models × {len(MODALITIES)} modalities")
 
 
-def tell(told: Opened, plain: dict[str, tuple[int, float]]) -> None:
+def show(found: Opened, plain: dict[str, tuple[int, float]]) -> None:
     """One line a query: items and milliseconds, here and by a scan; then what opening took."""
-    for text, rounds in told.filters.items():
+    for text, rounds in found.filters.items():
         items, scan = plain[text]
         number = rounds[0][0]
         same = "" if items == number else f"  ({items:,} by the scan)"
@@ -221,13 +221,13 @@ def tell(told: Opened, plain: dict[str, tuple[int, float]]) -> None:
         print(
             f"{1000 * middle:6.0f} ms {1000 * scan:6.0f} ms by a scan {number:7,} items  {text or 'everything'}{same}"
         )
-    every = [spent for rounds in told.filters.values() for _, *spent in rounds]
-    for what, spent in (("filters and sorts", every), ("an item's story", told.stories)):
+    every = [spent for rounds in found.filters.values() for _, *spent in rounds]
+    for what, spent in (("filters and sorts", every), ("an item's story", found.stories)):
         wall, processor = (1000 * np.quantile([one[side] for one in spent], 0.95) for side in (0, 1))
         print(f"{what}: p95 {wall:.0f} ms, {processor:.0f} ms of processors")
-    parts = (("modules", told.load), ("open to first view", told.first), ("doubts of all items", told.doubts))
+    parts = (("modules", found.load), ("open to first view", found.first), ("doubts of all items", found.doubts))
     print("; ".join(f"{what} {wall:.2f} s, {processor:.2f} s of processors" for what, (wall, processor) in parts))
-    print(f"peak {told.peak:,.0f} MB")
+    print(f"peak {found.peak:,.0f} MB")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     """The decisions for one file."""
 
-    fields: dict[str, str]  # field → the column or columns that hold it, as ``--map`` takes it; only those there are
+    fields: dict[str, str]  # field → its column, or its columns joined by +, as ``--map`` takes them
     images: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # one column that holds a list, or one column per option
     tag_columns: tuple[str, ...] = ()

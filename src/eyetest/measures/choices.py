@@ -152,7 +152,7 @@ def _entropies(of_item: pl.LazyFrame, keys: Sequence[str], members: Sequence[str
     means = mean_columns(of_item, keys, _ENTROPIES, ("tests", "read", "items"), level=level)
     return means.select(
         *keys,
-        *(value + end for value in _ENTROPIES for end in ("", "_low", "_high")),
+        *(pl.col(value + end).clip(0) for value in _ENTROPIES for end in ("", "_low", "_high")),
         (1 - pl.col("read") / pl.col("tests")).alias("unread"),
         (pl.col("tests") / pl.col("items")).alias("tests"),
         pl.col("entropy_n").alias("n"),

@@ -20,7 +20,7 @@ def test_everybody_is_listed(workdir: Path) -> None:
         assert f"{card.parameters:,}" in row
         assert not card.sees or f" {card.resolution} " in row
         assert not card.leaked or f"{card.leaked:.3f}" in row
-    assert not list(workdir.iterdir()), "nothing is written that nobody asked for"
+    assert not list(workdir.iterdir()), "nothing is written that was not asked for"
 
 
 def test_a_mole_is_shown_images(workdir: Path) -> None:

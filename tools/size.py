@@ -1,19 +1,17 @@
-"""Measure the size of the project and compare it with the limits in ``size.json``.
+"""Print figures of the size, density and entanglement of the project.
 
-    python -m tools.size            print each figure beside its limit; exit with 1 where one is above
-    python -m tools.size --lower    lower each limit to the figure
+    python -m tools.size
 
-Figures: lines and modules of both distributions and of the tests, commands and options, words of the README and of
-hand-written docs, words that the writing rules exclude, and how many modules run functions on two paths: one item
-from a TSV file to ``measure gain``, and a synthetic benchmark through ``refine`` with the recipe mmstar. Modules
-that are only imported, or that hold nothing but records, are not on a path.
+For each distribution: modules, lines, tokens, nodes a line, names that cross package borders, complex functions and
+names that are no nouns (``tools/readability.py`` defines them). For the whole: lines of tests, commands and options,
+words of hand-written docs, and how many modules run functions on two paths: one item from a TSV file to
+``measure gain``, and a synthetic benchmark through ``refine`` with the recipe mmstar. Modules that are only imported,
+or that hold nothing but records, are not on a path. There are no limits: the figures inform a review.
 """
 
-import argparse
 import base64
 import inspect
 import io
-import json
 import os
 import re
 import sys
@@ -24,75 +22,82 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import FrameType
 
+from tools.readability import measure
+
 ROOT = Path(__file__).parent.parent
-LIMITS = Path(__file__).with_name("size.json")
 SOURCE = ROOT / "src" / "eyetest"
-WORLD = ROOT / "packages" / "eyetest-world" / "src"
+WORLD = ROOT / "packages" / "eyetest-world" / "src" / "eyetest_world"
 TESTS = (ROOT / "tests", ROOT / "packages" / "eyetest-world" / "world_tests")
-_GENERATED = ("commands.md", "museum.md")
-_WORD = re.compile(r"\S*\w\S*")
-"""What counts as a word: the signs of a table alone do not."""
-_EXCLUDED = re.compile(
+EXCLUDED_WORDS = re.compile(
     r"\b(nobody|somebody|whoever|told|heard|said|luck\w*|by lot|by heart|mend(?:s|ed|ing)?|spoil\w*|spoilt|crowd\w*"
     r"|house|rooms?|doors?|birds?|pictures?)\b",
     re.IGNORECASE,
 )
+"""Words that the writing rules exclude from help, docs and code."""
+_GENERATED = ("commands.md", "museum.md")
+_WORD = re.compile(r"\S*\w\S*")
+"""What counts as a word: the signs of a table alone do not."""
 
 
-def size() -> dict[str, int]:
-    """Every figure by name."""
-    source, world, tests = _python(SOURCE), _python(WORLD), [text for folder in TESTS for text in _python(folder)]
-    docs = [path.read_text("utf-8") for path in (ROOT / "README.md", *hand_written())]
-    design = [path.read_text("utf-8") for path in _files(ROOT / "design", ".md")]
-    commands, options = _surface()
-    return {
-        "src lines": _lines(source),
-        "src modules": len(source),
-        "world lines": _lines(world),
-        "world modules": len(world),
-        "tests lines": _lines(tests),
-        "commands": commands,
-        "options": options,
-        "docs words": sum(map(count_words, docs)),
-        "excluded words": sum(len(_EXCLUDED.findall(text)) for text in (*source, *world, *docs, *design)),
-        "modules from TSV to gain": path_length(_to_gain),
-        "modules of refine mmstar": path_length(_through_mmstar),
-    }
+def figures() -> dict[str, str]:
+    """Return every figure by its name, as it is printed."""
+    rows = _readability_rows("src", SOURCE) | _readability_rows("world", WORLD)
+    rows["tests lines"] = f"{_count_lines(TESTS):,}"
+    command_count, option_count = _count_surface()
+    rows["commands"] = f"{command_count:,}"
+    rows["options"] = f"{option_count:,}"
+    rows["docs words"] = f"{sum(count_words(text) for text in _docs()):,}"
+    rows["excluded words"] = f"{_count_excluded_words():,}"
+    rows["modules from TSV to gain"] = f"{path_length(_to_gain):,}"
+    rows["modules of refine mmstar"] = f"{path_length(_through_mmstar):,}"
+    return rows
 
 
 def hand_written() -> list[Path]:
-    """Pages of docs/ that people write: not the reference, the gallery or the list of scoring bugs."""
+    """Return the pages of docs/ that people write: not the reference, the gallery or the list of scoring bugs."""
     return [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in _GENERATED]
 
 
 def count_words(text: str) -> int:
-    """How many words a page has."""
+    """Return how many words a page has."""
     return len(_WORD.findall(text))
 
 
-def above(figures: dict[str, int], limits: dict[str, int]) -> list[str]:
-    """One line for each figure above its limit."""
-    return [
-        f"{name}: {figures[name]:,} is above the limit of {limit:,}"
-        for name, limit in limits.items()
-        if figures[name] > limit
-    ]
+def _readability_rows(label: str, package: Path) -> dict[str, str]:
+    """Return the rows of one distribution."""
+    counts = measure(package)
+    return {
+        f"{label} modules": f"{counts.modules:,}",
+        f"{label} lines": f"{counts.lines:,}",
+        f"{label} tokens": f"{counts.tokens:,}",
+        f"{label} nodes a line": f"{counts.nodes_a_line:.2f}",
+        f"{label} border names": f"{len(counts.border_names):,}",
+        f"{label} complex functions": f"{counts.complex_functions:,} of {counts.functions:,}",
+        f"{label} names that are no nouns": f"{counts.non_noun_share:.1%}",
+        f"{label} imports by string": f"{counts.string_imports:,}",
+    }
 
 
-def _files(folder: Path, ending: str) -> Iterable[Path]:
-    return sorted(folder.rglob(f"*{ending}"))
+def _texts(folder: Path, ending: str) -> list[str]:
+    return [path.read_text("utf-8") for path in sorted(folder.rglob(f"*{ending}"))]
 
 
-def _python(folder: Path) -> list[str]:
-    return [path.read_text("utf-8") for path in _files(folder, ".py")]
+def _count_lines(folders: Iterable[Path]) -> int:
+    return sum(text.count("\n") for folder in folders for text in _texts(folder, ".py"))
 
 
-def _lines(texts: Iterable[str]) -> int:
-    return sum(text.count("\n") for text in texts)
+def _docs() -> list[str]:
+    return [path.read_text("utf-8") for path in (ROOT / "README.md", *hand_written())]
 
 
-def _surface() -> tuple[int, int]:
-    """How many commands there are, and how many options they have together; those of every command count once."""
+def _count_excluded_words() -> int:
+    """Return how often code and docs use a word that the writing rules exclude."""
+    texts = _texts(SOURCE, ".py") + _texts(WORLD, ".py") + _docs() + _texts(ROOT / "design", ".md")
+    return sum(len(EXCLUDED_WORDS.findall(text)) for text in texts)
+
+
+def _count_surface() -> tuple[int, int]:
+    """Return how many commands there are, and how many options they have; options of every command count once."""
     from eyetest.cli.app import all_commands  # noqa: PLC0415 (loaded only where it is counted)
     from tools.commands import options_of  # noqa: PLC0415
 
@@ -202,18 +207,9 @@ def path_length(path: Callable[[], None]) -> int:
 
 
 def main() -> None:
-    """Print the figures, and compare or lower the limits."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lower", action="store_true", help="lower each limit to the figure")
-    arguments = parser.parse_args()
-    figures, limits = size(), json.loads(LIMITS.read_text("utf-8"))
-    for name, figure in figures.items():
-        print(f"{name:<26} {figure:>9,}   limit {limits[name]:>9,}")
-    if arguments.lower:
-        lowered = {name: min(limits[name], figure) for name, figure in figures.items()}
-        LIMITS.write_text(json.dumps(lowered, indent=1) + "\n", "utf-8")
-    if lines := above(figures, limits):
-        sys.exit("\n".join(lines))
+    """Print the figures."""
+    for name, figure in figures().items():
+        print(f"{name:<32} {figure:>14}")
 
 
 if __name__ == "__main__":

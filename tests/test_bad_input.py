@@ -104,7 +104,7 @@ def test_one_line_and_exit_code_2(workdir: Path, case: str) -> None:
     [
         (["import", "b.jsonl", "--to", "b", "--format", "josnl"], 'no format named "josnl"; did you mean "jsonl"?'),
         (["import", "b.jsonl", "--to", "b", "--map", "questoin=q"], 'no field "questoin"; did you mean "question"?'),
-        (["import", "b.jsonl", "--to", "b", "--map", "question"], "--map takes FIELD=COLUMN pairs"),
+        (["import", "b.jsonl", "--to", "b", "--map", "question"], "--map: found 'question', expected FIELD=COLUMN"),
         (["import", "b.jsonl", "--to", "b", "--map", "question=qestion"], 'did you mean "question"?'),
         (["import", "b.jsonl", "--to", "b", "--gold-style", "lettre"], 'did you mean "letter"?'),
         (["import", "b.jsonl", "--to", "b", "--images", "gone"], "--images: gone is no folder"),

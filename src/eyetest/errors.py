@@ -36,7 +36,11 @@ class MissingImage(ImageError):  # noqa: N818 (the parent is named Error)
     """A referenced image that is missing."""
 
 
-class ItemError(InputError):
+class RowError(InputError):
+    """A row or line that cannot be used, while the others of its file may be."""
+
+
+class ItemError(RowError):
     """An item with an invalid field."""
 
     def __init__(self, where: str, field: str, found: str, expected: str) -> None:
@@ -96,19 +100,45 @@ def in_python(name: str, value: object, at_head: bool) -> str:
 
 
 _spelling: Spelling = in_python
-_names: dict[str, str] = {}
+_names: dict[str, tuple[str, ...]] = {}
+_sources: dict[str, str] = {}
 
 
-def name_folder(folder: str, name: str) -> None:
-    """Show a folder in messages under the name that the user gave it."""
-    _names[folder] = name
+def name_folder(folder: str, *names: str, source: str = "") -> None:
+    """Show a folder in messages under the name that the user gave it, or the names of what it was made of.
+
+    ``source``: the file that a folder of the cache holds, for what is stored: it leads there from every folder.
+    """
+    _names[folder] = names
+    if source:
+        _sources[folder] = source
+
+
+def names_of(path: str) -> tuple[str, ...]:
+    """What a user would type for a path: one name, or those of all that a pool in the cache was made of."""
+    return _names.get(path) or (as_named(path),)
 
 
 def as_named(text: str) -> str:
-    """A text with folders as users named them; the location of a mirror on this disk is not shown."""
-    for folder, name in _names.items():
-        if folder in text:
-            text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name.replace("\\", r"\\"), text)
+    """A text with folders as users named them; the location of a mirror or in the cache is not shown."""
+    return _replaced(text, {folder: " ".join(names) for folder, names in _names.items() if folder in text})
+
+
+def as_stored(text: str) -> str:
+    """A path as it is stored: that of the file which the cache holds, the URL of a mirror."""
+    sources = {folder: source for folder, source in _sources.items() if folder in text}
+    return _replaced(as_reached(text), sources)
+
+
+def as_reached(text: str) -> str:
+    """A path as other machines reach it: the URL of a mirror; any other stays."""
+    urls = {folder: names[0] for folder, names in _names.items() if "://" in names[0]}
+    return _replaced(text, {folder: url for folder, url in urls.items() if folder in text})
+
+
+def _replaced(text: str, names: dict[str, str]) -> str:
+    for folder, name in names.items():
+        text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name.replace("\\", r"\\"), text)
     return text
 
 
@@ -151,8 +181,10 @@ def short(value: object, limit: int = 60) -> str:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 24) -> str:
-    """The nearest valid name, ignoring case, or all of them if they are few: ``did you mean "jsonl"?``"""
+    """The nearest valid name, ignoring case, or the first of them: ``did you mean "jsonl"?``"""
     by_lower = {one.lower(): one for one in sorted(known)}
+    if not by_lower:
+        return "there is none"
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
@@ -186,9 +218,16 @@ def listed(names: Iterable[str], most: int = 3) -> str:
 
 def typed(*words: object) -> str:
     """A command to paste into a shell, escaped where needed; a path like an option begins with ./"""
-    return " ".join(
-        _quoted(f"./{word}" if isinstance(word, Path) and str(word)[0] == "-" else str(word)) for word in words
-    )
+    quoted = []
+    for word in words:
+        for name in names_of(str(word)):
+            quoted.append(_quoted(f"./{name}" if isinstance(word, Path) and name[:1] == "-" else name))
+    return " ".join(quoted)
+
+
+def naming_benchmark(run: object = "RUN") -> str:
+    """How the benchmark of a run is named once and for all, for commands that take none themselves."""
+    return f"name the benchmark once: {typed('eyetest', 'score', run, '--bench', 'BENCHMARK')}"
 
 
 def _quoted(word: str) -> str:

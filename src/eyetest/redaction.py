@@ -25,7 +25,7 @@ _SECRET_VARIABLE = re.compile(r".*(_KEY|_TOKEN|_SECRET|_PASSWORD|_PASSWD|_PAT)",
 _VARIABLE_NAME = re.compile(r"[A-Z]+(_[A-Z0-9]{1,12})*_(KEY|TOKEN|SECRET|PASSWORD|AUTH|PAT)(_[A-Z0-9]{1,12})?")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]{0,20}://[^\s\"'<>`]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?:^|//)([^/@\s]+)@")
-_MAY_BE_A_KEY = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9_\-+/=]{12,}")
+_MAY_BE_A_KEY = re.compile(r"(?=[^\s]{0,200}\d)(?=[^\s]{0,200}[A-Za-z])[A-Za-z0-9_\-+/=]{12,}")
 _stores: set[str] = set()
 _VERSION = re.compile(r"v\d{1,2}((alpha|beta)\d{0,2})?")
 

@@ -48,6 +48,7 @@ def test_examples(example: doctest.DocTest, here: Path) -> None:
 
 RUNS = {
     "linked": ["run", "ten"],
+    "rank-shifts": ["run", "ten"],
     "contamination": ["twins"],
     "ocr-accuracy": ["screens"],
     "likelihood": ["weighed"],
@@ -55,6 +56,7 @@ RUNS = {
 """Runs of measures that need hardened benchmarks or likelihoods of options."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "correlation": {"by": "core", "where": {"modality": "image"}},
+    "rank-shifts": {"set": {"from": "benchmark=world-1", "to": "benchmark=world-1-10-options"}},
 }
 
 

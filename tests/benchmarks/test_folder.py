@@ -85,8 +85,8 @@ def test_what_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_damaged_manifest_says_so(tmp_path: Path) -> None:
     make(tmp_path / "b", text_item("1"))
     manifest = tmp_path / "b/benchmark.json"
-    manifest.write_text(manifest.read_text().replace('"folder_version": 4', '"folder_version": 99'))
-    with pytest.raises(InputError, match=r"version 99 \(int\); this eyetest reads 4"):
+    manifest.write_text(manifest.read_text().replace('"folder_version": 5', '"folder_version": 99'))
+    with pytest.raises(InputError, match=r"version 99 \(int\); this eyetest reads 5"):
         Benchmark(tmp_path / "b")
     manifest.write_text("[]")
     with pytest.raises(InputError, match="is not a benchmark manifest"):

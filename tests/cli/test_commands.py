@@ -22,7 +22,7 @@ from eyetest.cli.terminal import out
 from tests.support.command import call
 from tools import commands as reference
 from tools.commands import options_of
-from tools.size import _EXCLUDED
+from tools.size import EXCLUDED_WORDS
 
 NAMES = sorted(all_commands())
 HEAVY = {"polars", "numpy", "scipy", "sklearn", "altair", "PIL", "pyarrow", "aiohttp", "rich.markdown"}
@@ -57,7 +57,7 @@ def test_help_is_short_and_plain_and_has_examples(name: str, monkeypatch: pytest
     assert len(text.rstrip().splitlines()) <= 60
     assert max(map(len, text.splitlines())) <= 80
     assert set(options_of(name)) <= set(re.split(r"[\s│]+", text))
-    assert not _EXCLUDED.findall(text)
+    assert not EXCLUDED_WORDS.findall(text)
     first = summary(name)
     assert first.endswith(".")
     assert len(first) <= 100

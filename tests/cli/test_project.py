@@ -30,7 +30,7 @@ def test_values_count_unless_an_option_states_another(bench: Path) -> None:
     [
         ("seed: [1", "error: eyetest.yaml is not YAML: "),
         ("- seed", "error: eyetest.yaml: expected names of options with their values"),
-        ("seed: x", 'invalid value for [seed] from eyetest.yaml: unable to convert "x" into int'),
+        ("seed: x", "eyetest.yaml: seed: found 'x', expected a whole number"),
     ],
 )
 def test_a_bad_project_file_is_one_line(bench: Path, text: str, message: str) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,26 @@ def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(bench: B
     assert measured("gain", "seeing", "no-image")[0]["gain"] == 0.5
     assert measured("gain", "seeing", "no-image", "seeing") == measured("gain", "seeing", "no-image")
     write(tmp_path / "again", bench, {("eye", "image"): "BBAA"})
-    line = call("measure", "gain", "seeing", "no-image", "again").refused()
-    assert "two runs hold different answers to the same question: eye on item 'q2' of b, modality image" in line
+
+
+def test_of_two_answers_to_one_question_the_newer_counts_and_the_older_is_named(
+    bench: Benchmark, tmp_path: Path
+) -> None:
+    """Averaged with each other they would be a score of neither run. A failed call replaces no answer."""
+    older = write(tmp_path / "older", bench, {("eye", "image"): "BBBA", ("lid", "image"): "BBBB"})
+    newer = write(tmp_path / "newer", bench, {("eye", "image"): "BAAA"})
+    for path, time in ((older, "2026-01-01T00:00:00+00:00"), (newer, "2026-01-02T00:00:00+00:00")):
+        manifest = json.loads((path / "run.json").read_text())
+        del manifest["checksum"]
+        manifest["steps"] = [step | {"time": time} for step in manifest["steps"]]
+        (path / "run.json").write_text(json.dumps(manifest))
+    for order in (("older", "newer"), ("newer", "older")):
+        found = json.loads(call("measure", "accuracy", *order, "--output", "json").fine())
+        scores = {row["model"]: row["accuracy"] for row in found["rows"]}
+        assert scores == {"eye": 0.25, "lid": 1.0}
+        (note,) = [note for note in found["notes"] if "left out" in note]
+        assert note.startswith("2 answers of ")
+        assert "older left out: " in note
 
 
 def test_bases_come_from_models_yaml(run: Path, tmp_path: Path) -> None:
@@ -92,7 +111,7 @@ def test_verdicts_need_no_benchmark(workdir: Path) -> None:
         (("acuracy", "r"), 'did you mean "accuracy"?'),
         (("accuracy", "r", "--by", "cor"), 'did you mean "core"?'),
         (("accuracy", "r", "--where", "modality=imag"), 'did you mean "image"?'),
-        (("accuracy", "r", "--where", "core=z"), "nothing is left"),
+        (("accuracy", "r", "--where", "core=z"), "no core 'z'; known: p, q"),
         (("no-image-hits", "r", "--set", "ovr=items"), 'did you mean "over"?'),
         (("items", "r", "--by", "core"), "items: it has no rows by tag"),
         (("correlation", "r", "--with", "noise.csv"), "noise.csv is no CSV"),
@@ -156,6 +175,42 @@ def test_a_run_counts_as_it_was_last_scored(workdir: Path) -> None:
     assert "the runs are scored in different ways: r by eyetest, s by mmmu" in reported.err
     (workdir / "r/scores/chosen.json").write_text("{")
     assert "chosen.json is damaged" in call("measure", "accuracy", "r").refused()
+
+
+def test_half_of_a_runs_own_items_cut_off_is_said_and_repaired(workdir: Path, bench: Benchmark) -> None:
+    """The figures are right while the benchmark itself is there, and refused when it is not."""
+    command = ("run", "b", "--model", "m=scripted:right=0.5", "--to", "asked")
+    call(*command).fine()
+    sound = call("measure", "accuracy", "asked")
+    assert "damaged" not in sound.err
+    items = workdir / "asked/benchmark/items.parquet"
+    whole = items.read_bytes()
+    flipped = whole[:200] + bytes([whole[200] ^ 1]) + whole[201:]
+    for damage in (whole[: len(whole) // 2], b"", flipped):
+        items.write_bytes(damage)
+        done = call("measure", "accuracy", "asked")
+        assert (done.code, done.out) == (0, sound.out)
+        (line,) = [line for line in done.err.splitlines() if "damaged" in line]
+        assert line.startswith("note: ")
+        assert "asked/benchmark/items.parquet is damaged: " in line
+        assert "or repeat the eyetest run" in line
+        bench.path.rename(workdir / "moved")
+        assert "asked/benchmark/items.parquet is damaged: " in call("measure", "accuracy", "asked").refused()
+        (workdir / "moved").rename(bench.path)
+        call(*command).fine()
+        assert items.read_bytes() == whole
+        assert "damaged" not in call("measure", "accuracy", "asked").err
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1"], ids=["empty", "cut off"])
+def test_damaged_scores_are_refused_with_the_way_to_new_ones(workdir: Path, run: Path, damage: bytes) -> None:
+    call("score", "r").fine()
+    (workdir / "r/scores/eyetest.parquet").write_bytes(damage)
+    refused = call("measure", "accuracy", "r").refused()
+    assert "eyetest.parquet is damaged: " in refused
+    assert "score it again: eyetest score r" in refused
+    call("score", "r").fine()
+    call("measure", "accuracy", "r").fine()
 
 
 def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path) -> None:

@@ -52,6 +52,33 @@ def run(tmp_path: Path, bench: Benchmark) -> Path:
     return write_run(tmp_path / "r", bench, replies)
 
 
+def test_score_warns_of_unread_answers_as_every_command_does_that_prints_a_score(
+    run: Path, bench: Benchmark, tmp_path: Path
+) -> None:
+    for words in (("score", "r"), ("measure", "accuracy", "r")):
+        notes = json.loads(call(*words, "--output", "json").fine())["notes"]
+        (warning,) = [note for note in notes if "not read" in note]
+        assert warning.startswith(
+            "more than 5 % of answers were not read (refused, ambiguous, cut off, unparsed: wrong"
+        )
+    assert "more than 5 % of answers were not read" in " ".join(call("score", "r").fine().split())
+    write_run(tmp_path / "fine", bench, {"q0": "A dog", "q1": "b"})
+    assert "not read" not in call("score", "fine").fine()
+
+
+def test_a_metric_that_reads_no_conclusion_says_how_many_long_replies_it_compared(run: Path, tmp_path: Path) -> None:
+    items = [Item(id=f"t{n}", question="How many?", references=("4",)) for n in range(4)]
+    bench = make_bench(tmp_path / "open", items)
+    long = "There are two dogs on the left of the picture and two more on the right, behind the fence and the tree. "
+    write_run(tmp_path / "chains", bench, {item.id: f"{long}The answer is 4." for item in items})
+    said = json.loads(call("score", "chains", "--metric", "relaxed-chartqa", "--output", "json").fine())
+    assert (said["groups"][0]["mean"], len(said["notes"])) == (0.0, 1)
+    assert said["notes"][0].startswith("4 of 4 replies that relaxed-chartqa compared as a whole are longer than 100")
+    assert "4 of 4 replies that relaxed-chartqa" in call("measure", "accuracy", "chains").fine()
+    said = json.loads(call("score", "chains", "--metric", "relaxed", "--output", "json").fine())
+    assert (said["groups"][0]["mean"], said["notes"]) == (1.0, [])
+
+
 def test_score_says_the_means_and_what_stood_in_their_way(run: Path) -> None:
     reported = json.loads(call("score", "r", "--output", "json").fine())
     assert reported["scores"] == "r/scores/eyetest.parquet"
@@ -66,7 +93,8 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path) -> None:
         common | {"metric": "open", "mean": 1.0, "scored": 1},
     ]
     text = call("score", "r").fine()
-    header, accuracy, given, texts, where, mixed, anew = text.strip().splitlines()
+    header, accuracy, given, texts, where, unread, mixed, anew = text.strip().splitlines()
+    assert "more than 5 % of answers were not read" in unread
     assert anew == "note: --rescore-given scores answers that came with a score by these rules"
     assert header.split() == [
         *("model", "modality", "ask", "metric", "mean", "scored"),

@@ -51,7 +51,7 @@ def test_what_no_model_was_trained_on(bench: Path) -> None:
     [
         ((), "which items?"),
         (("--answers", "b", "--estimate", "b"), "leave the other options out"),
-        (("--only", "task"), "expected TAG=VALUE,VALUE"),
+        (("--only", "task"), "expected COLUMN=VALUE, or COLUMN=A,B"),
         (("--only", "tsk=p"), 'did you mean "task"?'),
         (("--only", "source=gqa"), 'did you mean "GQA"?'),
         (("--unseen-by", "gone.yaml"), "gone.yaml"),

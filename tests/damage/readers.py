@@ -9,6 +9,7 @@ errors made on purpose came out of it, and nothing untrue; a test runs it in pro
 import itertools
 import os
 import random
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,8 +20,8 @@ from typing import Any, NamedTuple
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.benchmarks.opening import Import
 from eyetest.errors import DamagedWarning, EyetestError
-from eyetest.records import Asked, Response, RunStep, Score, columns
-from eyetest.results.scores import score_run
+from eyetest.records import Asked, Decision, Response, RunStep, Score, columns
+from eyetest.results.scores import choose_scoring, chosen_scoring, score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
 from eyetest.runs.stored import (
     answers_frame,
@@ -31,10 +32,13 @@ from eyetest.runs.stored import (
     stored_errors,
 )
 from eyetest.scoring import Scorer
+from eyetest.studio.decisions import ReviewPlan
+from eyetest.studio.project import ReviewProject
 from tests.mutations import mutated, peak_memory
 from tests.running.benches import make_bench
 
 ITEMS, PARTS, ROWS = 60, 3, 40
+IDS = [f"q{number}" for number in range(ITEMS)]
 
 
 def response(number: int) -> Response:
@@ -143,7 +147,53 @@ def lines_are_true(found: Any, truth: Any, change: tuple[bytes, bytes]) -> bool:
     return found.items() <= truth.items() and len(found) >= len(before & after)
 
 
+def make_records(folder: Path) -> None:
+    """The manifests of a benchmark, of a run and of its scores."""
+    benchmark = make_bench(folder / "b", ITEMS)
+    make_run(folder, sealed=True)
+    choose_scoring(Run(folder / "r"), Scorer(), benchmark.path)
+
+
+def read_records(folder: Path) -> Any:
+    """Every field is as it was written."""
+    run = Run(folder / "r")
+    return run.manifest, chosen_scoring(run), Benchmark(folder / "b").manifest
+
+
+def make_review(folder: Path) -> None:
+    """A review as a killed server leaves it: in the middle of the work, with SQLite's second file."""
+    with ReviewProject.create(folder / "going on", ReviewPlan(name="shapes", reviewers=2), IDS) as project:
+        for name in ("ann", "bob"):
+            project.people.invite(name)
+            person = project.people.named(name)
+            for _ in range(ROWS):
+                task = project.next_task(person)
+                assert task is not None
+                decision = Decision(item=task.item, reviewer="", time="", decision="drop", reason="blurred")
+                project.decide(person, task, decision, task.item)
+        shutil.copytree(folder / "going on", folder / "review")
+
+
+def read_review(folder: Path) -> Any:
+    """All that people decided, of a copy, since SQLite repairs what it opens."""
+    copy = folder / f"opened by {os.getpid()}"
+    shutil.copytree(folder / "review", copy)
+    try:
+        with ReviewProject.open(copy) as project:
+            people = [(row.name, row.role, row.revoked) for row in project.people.rows()]
+            return project.plan, project.ids(), project.decisions(), people
+    finally:
+        shutil.rmtree(copy)
+
+
 SUBJECTS = {
+    "records": Subject(
+        make_records,
+        lambda folder: [folder / "r/run.json", folder / "r/scores/chosen.json", folder / "b/benchmark.json"],
+        read_records,
+        lambda found, truth, change: found == truth or b'"checksum"' not in change[1],  # a person may have written it
+    ),
+    "review": Subject(make_review, lambda folder: sorted((folder / "review").glob("review.db*")), read_review),
     "benchmark": Subject(make_benchmarks, files_of_benchmark, read_benchmark),
     "parquet": imported("parquet", "b.parquet"),
     "tsv": imported("vlmevalkit", "b.tsv"),

@@ -78,10 +78,18 @@ def _called(words: list[str]) -> Done:
     if words[:2] == ["review", "revise"]:
         _decide(words[2])
     elif words[0] == "review" and words[1] not in {"invite", "export", "import"}:
-        words = [*words, *([] if "--address" in words else ["--address", "none"])]
+        words = _unserved(words)
         if "--items" in words:  # each line of a page begins another review
             shutil.rmtree(f"{words[1]}-review", ignore_errors=True)
     return (call if words[0] in {"show", "doctor", "similar", "import"} else call_narrowly)(*words)
+
+
+def _unserved(words: list[str]) -> list[str]:
+    """A review that is begun and not served, without the options about how it is served."""
+    served = {"--address", "--public", "--proxy"}
+    places = [place for place, word in enumerate(words) if word in served]
+    left_out = {*places, *(place + 1 for place in places)}
+    return [*(word for place, word in enumerate(words) if place not in left_out), "--address", "none"]
 
 
 def _decide(place: str) -> None:
@@ -172,17 +180,24 @@ def fill_for_answers(here: Path) -> None:
         (here / f"outputs/{model}.jsonl").write_text("\n".join(replies))
     cells = [f"{item.id},{n % 2},{n % 3 // 2}" for n, item in enumerate(bench)]
     (here / "matrix.csv").write_text("\n".join(["item,one,two", *cells]))
-    told = {"item_id": ["1", "2"], "raw_output": ["A", "B"], "correct_if_given": [True, False], "model": ["m", "m"]}
-    sights = {
-        "condition": ["text", "image"],
-        "setting": ["zero-shot", "2-shot-cot"],
-        "augment": ["", "ocr"],
-        "sample": [0, 0],
+    published: dict[str, list[object]] = {
+        "item_id": ["1", "2", "3"],
+        "raw_output": ["A", "B", "C"],
+        "model": ["m", "m", "m"],
+        "correct_if_given": [True, False, True],
     }
-    pl.DataFrame(told | sights).write_parquet(here / "mathvista.parquet")
-    pl.DataFrame(told | {"variant": ["standard10", "vision10"], "setting": ["direct", "cot"]}).write_parquet(
-        here / "mmmu_pro.parquet"
-    )
+    conditions: dict[str, list[object]] = {
+        "condition": ["text", "image", "caption"],
+        "setting": ["zero-shot", "2-shot-cot", "2-shot-pot"],
+        "augment": ["", "ocr", ""],
+        "sample": [0, 0, 0],
+    }
+    pl.DataFrame(published | conditions).write_parquet(here / "mathvista.parquet")
+    variants: dict[str, list[object]] = {
+        "variant": ["standard10", "vision10", "standard4"],
+        "setting": ["direct", "cot", "direct"],
+    }
+    pl.DataFrame(published | variants).write_parquet(here / "mmmu_pro.parquet")
 
 
 def fill_for_reform(here: Path) -> None:

@@ -1,4 +1,4 @@
-"""The README: its length, its first example, its commands on a real file."""
+"""The README: its first screen, its first example, its commands on a real file."""
 
 import re
 import shlex
@@ -25,8 +25,10 @@ def mine(workdir: Path) -> Path:
     return workdir
 
 
-def test_it_is_short() -> None:
-    assert (ROOT / "README.md").read_text().count("\n") <= 120
+def test_its_first_screen_names_the_two_commands_of_a_fresh_machine() -> None:
+    first_screen = (ROOT / "README.md").read_text("utf-8").splitlines()[:40]
+    commands_shown = [line.partition("#")[0].strip() for line in first_screen if line.startswith("$ make ")]
+    assert commands_shown == ["$ make demo", "$ make test"]
 
 
 def test_the_first_example_is_true() -> None:

@@ -17,11 +17,9 @@ from tests.conftest import ROOT
 from tests.docs.pages import text_of
 from tests.support.accessibility import barriers
 from tests.support.browser import Browser
-from tools.size import count_words, hand_written
 
 pytestmark = pytest.mark.journey
 
-MOST_WORDS = 25_000
 _RULES = 'rules: { "scrollable-region-focusable": { enabled: false } }'
 """The theme lets keyboards scroll code as soon as it comes into view, which axe-core does not wait for."""
 QUESTIONS = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text("utf-8"))
@@ -72,10 +70,6 @@ def test_pages_fit_and_are_accessible(site: str, browser: Browser, width: int, d
     assert not [request for request in window.requests if not request.startswith((site, "data:"))]
     assert not window.errors
     window.close()
-
-
-def test_words_are_few() -> None:
-    assert sum(count_words(page.read_text("utf-8")) for page in hand_written()) <= MOST_WORDS
 
 
 def test_questions_are_on_the_page() -> None:

@@ -101,6 +101,14 @@ def test_missing_rows_and_missing_scores_count_as_guesses() -> None:
     assert row["paper"] == (1 + 1) / 4, "two of four are guessed, so half of them are right (MMMU-Pro, Eq. 2)"
     assert row["paper_low"] <= row["paper"] <= row["paper_high"]
     assert "expected" not in measure("guessing", grid({"human": [1.0] * 4}, items)).table.columns
+    many = [{"item": str(i), "options": 10} for i in range(20)]
+    row = measure("guessing", grid({"human": [1.0] * 13 + [0.0] * 5 + [None] * 2}, many)).table.row(0, named=True)
+    assert row["paper"] == pytest.approx(13 / 20), "2/20 of two guesses round to none: .650, and not .660"
+    assert row["paper_low"] <= row["paper"] <= row["paper_high"]
+    row = measure("guessing", grid({"human": [1.0] * 10 + [None] * 10}, many)).table.row(0, named=True)
+    assert row["paper"] == pytest.approx(15 / 20)
+    row = measure("guessing", grid({"human": [1.0] * 17 + [None] * 3}, many)).table.row(0, named=True)
+    assert row["paper"] == pytest.approx(17 / 20), "3/20 of three are .45"
     free = measure("guessing", grid({"human": [1]}, [items[0], {"item": "open"}])).table
     assert free.item(0, "expected") == 0.5, "an open question cannot be guessed"
 

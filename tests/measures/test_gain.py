@@ -232,10 +232,7 @@ def test_the_protocol_of_the_base_can_be_chosen() -> None:
 
     assert one("") == ("no-image direct", 1.0, ())
     assert one("shots=two") == ("no-image direct two", 0.5, ())
-    assert one("shots=two,ask=cot") == (
-        None,
-        None,
-        ("Leakage of eye: not measured (base model text was not asked no-image, no-image-guess or gray two cot)",),
-    )
+    with pytest.raises(InputError, match="no score has this ask; known: direct"):
+        one("shots=two,ask=cot")
     with pytest.raises(InputError, match="no axis 'shot'; did you mean \"shots\""):
         one("shot=two")

@@ -9,7 +9,7 @@ from scipy import stats
 
 from eyetest.errors import InputError
 from eyetest.measures import NotMeasurable, Results
-from eyetest.measures.results import narrowed, read_where
+from eyetest.measures.results import filters_of, narrowed
 from eyetest.models.specs import named_models
 from eyetest.records import ModelEntry
 from eyetest.redaction import learn
@@ -89,12 +89,15 @@ def test_entropies_are_of_each_model_before_they_are_averaged() -> None:
 
 
 def test_only_some_groups_count_and_unknown_ones_are_refused() -> None:
-    kept = narrowed(answers(), read_where(["model.open=yes"]))
+    kept = narrowed(answers(), filters_of(answers(), ["model.open=yes"]))
     assert sorted(kept.scores.collect()["model"].unique()) == ["a", "b"]
     assert [row["model.year"] for row in measured("accuracy", "model.year")[0]] == ["2023", "2024"]
-    for condition, message in (("model.open=maybe", "nothing is left"), ("model.opne=yes", 'did you mean "open"')):
+    for condition, message in (
+        ("model.open=maybe", "no model.open .maybe.; known: no, yes"),
+        ("model.opne=yes", 'did you mean "model.open"'),
+    ):
         with pytest.raises(InputError, match=message):
-            narrowed(answers(), read_where([condition]))
+            narrowed(answers(), filters_of(answers(), [condition]))
     with pytest.raises(InputError, match=r"property .encoder.; name models\.yaml with"):
         measured("accuracy", "model.encoder")
     with pytest.raises(NotMeasurable, match="only one model"):

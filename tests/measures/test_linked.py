@@ -92,8 +92,8 @@ def test_a_mixture_has_to_be_separated() -> None:
 @pytest.mark.parametrize(
     ("start", "end", "why"),
     [
-        ("ask", "ask=cot", "from: 'ask' is not axis=value"),
-        ("ask=", "ask=cot", "from: 'ask=' is not axis=value"),
+        ("ask", "ask=cot", "found 'ask', expected AXIS=VALUE, such as modality=no-image"),
+        ("ask=", "ask=cot", "from: ask has no value, expected AXIS=VALUE"),
         ("ask=direct", "asks=cot", 'to: no axis .*did you mean "ask"'),
         ("order=x", "order=1", "from: order is a whole number"),
     ],

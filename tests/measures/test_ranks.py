@@ -146,18 +146,25 @@ def test_fewer_tasks_one_cluster_and_no_score_are_said() -> None:
         measure("overall", results([row | {"score": None} for row in rows], items))
 
 
-def test_an_item_of_a_benchmark_and_its_refinement_counts_once() -> None:
-    """Two of four items are in the refinement as well. Another benchmark with the same ids has other items."""
+def test_a_benchmark_and_its_refinement_are_rows_of_their_own_and_never_averaged() -> None:
+    """Two of four items are in the refinement as well, where another run answered them otherwise. Another benchmark
+    with the same ids has other items: with it, the whole benchmark is averaged.
+    """
     rows = [{"benchmark": "whole", "item": str(i), "score": float(i < 2)} for i in range(4)]
-    rows += [{"benchmark": "refined", "item": str(i), "score": float(i < 2)} for i in (0, 1)]
+    rows += [{"benchmark": "refined", "item": str(i), "score": 0.0} for i in (0, 1)]
     rows += [{"benchmark": "other", "item": str(i), "score": 0.0} for i in range(2)]
     items = [{"benchmark": row["benchmark"], "item": row["item"], "content": f"q{row['item']}"} for row in rows]
     items[-2:] = [{**item, "content": "else"} for item in items[-2:]]
     found = measure("overall", results(rows, items))
-    row = found.table.row(0, named=True)
-    assert (row["n"], row["tasks"]) == (6, 2)
-    assert row["weighted"] == pytest.approx(2 / 6)
-    assert found.notes[0] == "2 items of refined are in a larger task as well: each counts once, there"
+    shown = ("benchmark", "weighted", "n", "tasks")
+    assert found.table.select(shown).rows() == [
+        ("2 benchmarks", pytest.approx(2 / 6), 6, 2),
+        ("refined", 0.0, 2, 1),
+        ("whole", 0.5, 4, 1),
+    ]
+    assert found.notes[0] == "refined has items of whole, and is in no mean over benchmarks"
+    pair = measure("overall", results(rows[:6], items[:6]))
+    assert pair.table.select(shown).rows() == [("refined", 0.0, 2, 1), ("whole", 0.5, 4, 1)]
 
 
 LIME_TASKS = ("POPE", "TVQA", "OKVQA", "ChQA", "IVQA", "AI2D", "SciQA", "OCRBen")

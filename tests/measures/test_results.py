@@ -11,7 +11,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results
 from eyetest.measures.replies import split_sentences
-from eyetest.measures.results import REPLY_TYPES, TAG, narrowed, own_settings, read_external, read_where
+from eyetest.measures.results import REPLY_TYPES, TAG, filters_of, narrowed, own_settings, read_external
 from tests.measures.tables import measure, results
 
 
@@ -47,7 +47,7 @@ RESULTS = Results(SCORES.lazy(), ITEMS)
 
 
 def kept(*words: str) -> list[tuple[str, str]]:
-    return narrowed(RESULTS, read_where(words)).scores.select("item", "model").collect().rows()
+    return narrowed(RESULTS, filters_of(RESULTS, words)).scores.select("item", "model").collect().rows()
 
 
 def test_columns_and_tags() -> None:

@@ -145,6 +145,16 @@ def test_the_likeliest_tokens_are_enough_for_letters_alone(shown: Benchmark) -> 
     assert not refused.passing
 
 
+@pytest.mark.parametrize(("finish", "kind"), [("content_filter", "blocked"), ("flux", "bad-request")])
+def test_tokens_beside_a_reply_that_is_no_answer_are_not_weighed(shown: Benchmark, finish: str, kind: str) -> None:
+    with ToyHosted() as server, ToyAsker(server, shown) as asker:
+        assert isinstance(asker.ask(("B", "A"), first_token=True), Response)
+        server.finish = finish
+        reply = asker.ask(("A", "B", "D"), first_token=True)
+    assert isinstance(reply, CallError)
+    assert reply.kind == kind
+
+
 BROKEN: dict[str, object] = {
     "no JSON": b"<html>",
     "nothing": b"",

@@ -269,10 +269,11 @@ class ToyHosted(ToyServer):
     """Chat completions alone, with the likeliest tokens if asked, and no more of them than it says."""
 
     listed = ("A", " B", "The", "B", "c")
+    finish = "length"
 
     def respond(self, attempt: Attempt) -> object:
         if not attempt.body.get("top_logprobs"):
             return completion("A")
         tops = [{"token": word, "logprob": -1.0 - at} for at, word in enumerate(self.listed)]
         content = [{"token": "A", "logprob": -1.0, "top_logprobs": tops[: attempt.body["top_logprobs"]]}]
-        return completion("A", logprobs={"content": content}, finish_reason="length")
+        return completion("A", logprobs={"content": content}, finish_reason=self.finish)

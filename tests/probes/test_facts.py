@@ -9,7 +9,7 @@ from PIL import Image
 
 from eyetest.probes.audit import hold, run_audit
 from eyetest.probes.guessing import TRAITS
-from eyetest.records import Choice, Finding, Item
+from eyetest.records import Choice, Finding, Item, Lineage
 from tests.conftest import png
 from tests.probes.generated import STORE, image_file, subject
 
@@ -44,6 +44,18 @@ def test_malformed_items_by_kind() -> None:
         (item("unnamed", "cat", "dog", question="See <image 1>", images=(IMAGE, IMAGE)), {"unnamed-image"}),
         (item("named", "cat", "dog", tags={"image_path": "cats/1.jpg"}), {"missing-image"}),
         (item("reported", "cat", "dog", tags={"image_id": 17}), set()),
+        (item("unasked", "cat", "dog", question=" \u200b", images=(IMAGE,)), {"no-question"}),
+        (item("only shown", "cat", "dog", question="<image 1>", images=(IMAGE,)), {"no-question"}),
+        (item("lost question", "cat", "dog", question="NaN"), {"no-question"}),
+        (item("drawn", "cat", "dog", question="", images=(IMAGE,), lineage=(Lineage(step="screenshot"),)), set()),
+        (item("unoffered", question="What is it?", references=("(b)".upper(),)), {"letter-without-options"}),
+        (item("asks a letter", question="Which letter is shown?", references=("B",)), set()),
+        (item("initial", question="What comes after Y?", references=("Z",)), set()),
+        (item("inside", question="What is it?\nA. cat\nB. dog", references=("B",)), set()),
+        (item("text inside", question="What is it?\nA. cat\nB. dog", references=("Dog",)), set()),
+        (item("third", question="What is it?\nA. cat\nB. dog", references=("C",)), {"reference-not-offered"}),
+        (item("horse", question="What is it?\nA. cat\nB. dog", references=("horse",)), {"reference-not-offered"}),
+        (item("half", question="What is it?\nA. cat\nB. dog", references=("it", "cat")), set()),
         (item("sound", "cat", "dog", images=(IMAGE,)), set()),
     ]
     findings = found([case for case, _ in cases], "malformed")
@@ -56,6 +68,17 @@ def test_a_benchmark_without_keys_is_not_broken() -> None:
     keyless = [item(name, "cat", "dog", gold=None, images=(IMAGE,)) for name in "ab"]
     assert found(keyless, "malformed")["missing-gold"].severity == "note"
     assert found([*keyless, item("c", "cat", "dog")], "malformed")["missing-gold"].severity == "bad"
+
+
+def test_what_most_items_lack_is_the_habit_of_a_benchmark() -> None:
+    captions = [item(name, question="", images=(IMAGE,)) for name in "abc"]
+    assert found(captions, "malformed")["no-question"].severity == "note"
+    lettered = [item(f"q{n}", references=("ABCD"[n % 4],)) for n in range(20)]
+    assert found(lettered, "malformed")["letter-without-options"].severity == "bad", "a column was not read"
+    words = [item(f"w{n}", references=(f"word {n}",)) for n in range(20)]
+    assert found([*words, lettered[0]], "malformed")["letter-without-options"].severity == "note"
+    letters = [item(f"l{n}", references=("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n],)) for n in range(26)]
+    assert found(letters, "malformed")["letter-without-options"].severity == "note", "a test of reading letters"
 
 
 def test_images_that_show_nothing() -> None:

@@ -37,9 +37,15 @@ def here(shared: Path, workdir: Path) -> Path:
     return workdir
 
 
-def refine(answers: Path, *more: object, fields: str = MAP, recipe: str = "recipe.yaml") -> float:
+def refine(
+    answers: Path,
+    *more: object,
+    fields: str = MAP,
+    recipe: str = "recipe.yaml",
+    modalities: str = MODALITIES,
+) -> float:
     """Bring answers in and refine; how long the refining took."""
-    bring = ("import", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", MODALITIES)
+    bring = ("import", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", modalities)
     call(*bring, "--fill", "sample=0").fine()
     began = time.perf_counter()
     call("refine", "b", "--recipe", recipe, "--answers", "r", "--to", "d", *more).fine()
@@ -59,7 +65,7 @@ def test_a_hit_that_names_no_option_is_none(here: Path, predictions: pl.DataFram
     named = pl.col("correct_if_given") & pl.col("extraction_valid").fill_null(True)
     text = predictions.filter(pl.col("condition") == "text")
     text.with_columns(named.alias("correct_if_given")).write_parquet(here / "valid.parquet")
-    refine(here / "valid.parquet")
+    refine(here / "valid.parquet", modalities="modality=condition:text>no-image")
     assert counts(here / "d")["blind-hits"] == (1000, 719, 281, 0, 0)
 
 
@@ -74,7 +80,9 @@ def test_limes_bands_over_eight_judges(here: Path, predictions: pl.DataFrame, re
     judges = [f"{model} {setting}" for model, setting in complete.select("model", "setting").iter_rows()]
     assert len(judges) == 8
     seen.write_parquet(here / "seen.parquet")
-    seconds = refine(here / "seen.parquet", "--panel", f"contestants={','.join(judges)}", recipe="lime.yaml")
+    panel = f"contestants={','.join(judges)}"
+    shown = "modality=condition:image>image"
+    seconds = refine(here / "seen.parquet", "--panel", panel, recipe="lime.yaml", modalities=shown)
     record_property("seconds", seconds)
     frame = verdicts(here / "d")
     assert len(frame) == 1000

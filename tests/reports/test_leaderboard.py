@@ -1,5 +1,6 @@
 """The leaderboard: its numbers against the measures, its ranks by their rule, its page in a browser and by weight."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures.results import REPLY_TYPES
 from eyetest.pages.item_links import items_at
 from eyetest.records import ModelEntry
+from eyetest.records.tables import Price
+from eyetest.reports import leaderboard as leaderboard_module
 from eyetest.reports.leaderboard import TYPES, VIEWS, board_of, leaderboard, write_leaderboard_page
 from eyetest.reports.report import Material
 from tests.measures.tables import by_model, results
@@ -190,3 +194,53 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
     assert visitor.evaluate("document.querySelectorAll('#board img, #board iframe').length") == 0
     assert visitor.errors == []
     visitor.close()
+
+
+def body_rows(page: str) -> list[list[str]]:
+    """The texts of the cells of a board's rows, as they stand in the page."""
+    body = page.split("<tbody>")[1].split("</tbody>")[0]
+    rows = [row.split("</tr>")[0] for row in body.split("<tr")[1:]]
+    return [
+        [" ".join(re.sub("<[^>]+>", "", cell).split()) for cell in re.split(r"</t[dh]>", row.partition(">")[2])[:-1]]
+        for row in rows
+    ]
+
+
+def test_every_row_is_written_by_one_renderer(tmp_path: Path) -> None:
+    """Rows from the 31st on had other digits, and what they spent in full: 26.960161834210087."""
+    material, table = large(70, 2)
+    spent = pl.Series("cost", [26.960161834210087 / (1 + row) for row in range(len(table))])
+    page = written(material, table.with_columns(spent), tmp_path / "board.html").read_text()
+    rows = body_rows(page)
+    assert len(rows) == 70
+    number = r"\d+\.\d"
+    for row in rows:
+        assert re.fullmatch(rf"{number} \[−?{number}, {number}\] #\d+", row[2]), row
+        assert re.fullmatch(number, row[-2]), row
+        assert re.fullmatch(r"\d+\.\d\d", row[-1]), row
+    script = Path(leaderboard_module.__file__).parents[1] / "pages/templates/page.js"
+    for formatter in ("toFixed", "toLocaleString", "toPrecision", "Intl.", "Math.round"):
+        assert formatter not in script.read_text()
+
+
+def test_an_unknown_cost_is_a_dash_and_no_zero(tmp_path: Path) -> None:
+    """Of two models one has a price; the other's cost is unknown on each benchmark, and so is its sum."""
+    found = several(20, 20)
+    prices = {"alpha": Price(input=1e6, output=0.0)}
+    entries = {name: ModelEntry(spec="scripted:", price=prices.get(name)) for name in NAMES}
+    asked = found.scores.with_columns(pl.concat_str("benchmark", "model", "item", "modality").alias("request"))
+    spent = asked.select("benchmark", "request").unique().with_columns(tokens_in=pl.lit(2), tokens_out=pl.lit(0))
+    missing = [
+        pl.lit(None, kind).alias(name) for name, kind in REPLY_TYPES.items() if name not in spent.collect_schema()
+    ]
+    replies = spent.with_columns(missing).select(list(REPLY_TYPES))
+    material = Material(replace(found, scores=asked, models=entries, replies=replies))
+    table = leaderboard(material)
+    costs = {(row["benchmark"], row["model"]): row["cost"] for row in table.iter_rows(named=True)}
+    known = {key for key, cost in costs.items() if cost is not None}
+    assert known == {key for key in costs if key[1] == "alpha"}
+    assert costs["mean of 2", "alpha"] == costs["bench 0", "alpha"] + costs["bench 1", "alpha"]
+    page = written(material, table, tmp_path / "board.html").read_text()
+    shown = {row[1]: row[-1] for row in body_rows(page)}
+    assert {name: shown[name] for name in NAMES[1:3]} == dict.fromkeys(NAMES[1:3], "–")
+    assert shown["alpha"] not in ("–", "0.00")

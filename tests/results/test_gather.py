@@ -14,7 +14,7 @@ from eyetest.models import parse_models
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import Asked, Choice, Item, Lineage
-from eyetest.results.gather import exchanged, results_of, transcribed, transcript_of
+from eyetest.results.gather import benchmark_names, exchanged, results_of, transcribed, transcript_of
 from eyetest.results.judge import Judge, label_sentences, labels, sentence_prompt
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
@@ -173,3 +173,14 @@ def test_a_judge_labels_once_and_is_measured(run: Run, bench: Benchmark, tmp_pat
     assert (row["descriptive"], row["analytical"], row["labelled"]) == (1.5, 1, 2)
     assert row["share"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert table.height == 1, "the judge's own replies are no model's"
+
+
+def test_versions_of_a_benchmark_in_folders_of_one_name_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    """By the folder's name alone they would be one benchmark, whose items have two wordings and two keys."""
+    runs = []
+    for place, items in (("one", ITEMS), ("two", ITEMS[:1])):
+        bench = make_bench(tmp_path / place / "b", items)
+        runs.append(make_answers(tmp_path / place / "r", [(Asked(item=items[0].id, model="m"), "A")], bench))
+    names = benchmark_names(runs, [None, None])
+    assert names == [f"b ({run.path.resolve()})" for run in runs]
+    assert benchmark_names([runs[0], runs[0]], [None, None]) == ["b", "b"]

@@ -177,7 +177,7 @@ def test_a_merged_run_goes_on_with_what_is_left(workdir: Path) -> None:
     call(*asked, "--item", "0", "--item", "1", "--to", "one").fine()
     call(*asked, "--item", "1", "--item", "2", "--to", "two").fine()
     rows = jsonl(workdir / "rows.jsonl", {"item": "4", "model": "m", "text": "A"})
-    call("import", rows, "--bench", "bench", "--to", "three").fine()
+    call("import", rows, "--bench", "bench", "--fill", "modality=no-image", "--to", "three").fine()
     call("score", "one").fine()
     call("merge", "one", "two", "three", "--to", "all").fine()
     assert not (workdir / "all" / "scores").exists(), "scores are made anew"

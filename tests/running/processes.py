@@ -44,7 +44,7 @@ def child(order):
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["most_bytes"],) * 2)
     sys.argv = ["eyetest", *order["arguments"]]
     try:
-        main()
+        exec(order["code"]) if order["code"] else main()
         code = 0
     except SystemExit as exit:
         code = exit.code if isinstance(exit.code, int) else 1
@@ -118,12 +118,16 @@ class Command:
 
 
 class Nursery:
-    def __init__(self, folder: Path, loaded: str = "") -> None:
-        """``loaded``: code that loads beforehand what the commands will take."""
+    def __init__(self, folder: Path, loaded: str = "", env: dict[str, str] | None = None) -> None:
+        """``loaded``: code that loads beforehand what the commands will take; ``env``: more variables for it."""
         self._folder = folder
         self._count = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", loaded + _NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", loaded + _NURSERY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {})},
         )
 
     def home(self, folder: Path) -> None:
@@ -138,9 +142,14 @@ class Nursery:
         return int(self._process.stdout.readline())
 
     def start(
-        self, *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, most_bytes: int = 0
+        self,
+        *arguments: object,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        most_bytes: int = 0,
+        code: str = "",
     ) -> Command:
-        """``eyetest ARGUMENTS``, going."""
+        """``eyetest ARGUMENTS``, going; or some ``code`` in its place."""
         self._count += 1
         place = self._folder / ".commands" / str(self._count)
         place.parent.mkdir(exist_ok=True)
@@ -153,6 +162,7 @@ class Nursery:
                 "stdout": str(place.with_suffix(".out")),
                 "stderr": str(place.with_suffix(".err")),
                 "most_bytes": most_bytes,
+                "code": code,
             }
         )
         return Command(self, pid, place)

@@ -182,7 +182,7 @@ def test_status_and_explain_tell_of_turns(tmp_path: Path, endpoint: Endpoint, nu
     status = nursery.run("show", "r")
     assert "2 could not be asked: no answer to an earlier turn" in status.stderr
     shown = nursery.run("show", "r", "d0t3").stdout
-    assert "m · image, direct, history own, sample 0" in shown
+    assert "m · no-image, direct, history own, sample 0" in shown
     assert "odd 1" in shown
     assert "no idea" in shown
     assert "2 calls have no answer yet" not in shown

@@ -17,7 +17,7 @@ from eyetest.records import ModelEntry, Response
 from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute
 from eyetest.running.limits import line
 from eyetest.runs import Run
-from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
+from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, number_asked, stored
 from tests.running.processes import Nursery, until
 
@@ -242,3 +242,48 @@ def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_g
 
     asyncio.run(ask_all())
     assert [response.outcome for response in responses] == ["answered"] * 12
+
+
+REVOKED = {
+    "401": failure(401, "the API key was revoked"),
+    "403": failure(403, "the account is deactivated"),
+    "402": failure(402, "Insufficient Balance"),
+    "out of quota": Reply(429, {"error": {"message": "no money", "code": "insufficient_quota"}}),
+    "401 with status 200": Reply(200, {"error": {"message": "invalid api key", "code": 401}}),
+}
+
+
+@pytest.mark.parametrize(("how", "items"), [*((how, 6) for how in REVOKED), ("401", 60), ("402", 60)])
+def test_a_key_that_is_revoked_in_mid_run_ends_it_in_one_line(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, how: str, items: int
+) -> None:
+    """With the default patience of ten minutes: also where few calls are left."""
+    make_bench(tmp_path / "b", items, image_count=0)
+    endpoint.rule = lambda attempt: REVOKED[how] if endpoint.answered.total() >= 3 else None
+    began = monotonic()
+    done = nursery.run("run", "b", "--models", endpoint.models(), "--to", "r", "--concurrency", 2)
+    assert monotonic() - began < 45
+    assert done.code == 2
+    assert done.stderr.count("m was given up: ") == 1
+    assert len(answers(tmp_path / "r")) == 3
+    endpoint.rule = lambda attempt: None
+    nursery.run("run", "b", "--models", endpoint.models(), "--to", "r").fine()
+    assert len(answers(tmp_path / "r")) == items
+    assert set(Run(tmp_path / "r").errors()["error"]) == {""}
+    assert max(endpoint.answered.values()) == 1, "nothing is asked two times"
+
+
+def test_a_finish_reason_that_nobody_has_named_is_no_answer_until_it_is_named(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 6, image_count=0)
+    endpoint.rule = lambda attempt: Reply(body=completion("A", finish_reason="flux"))
+    done = nursery.run(*ask(endpoint))
+    assert done.code == 2
+    assert "6 calls failed" in done.stderr
+    shown = nursery.run("show", "r").stdout
+    assert "finishes: {flux: answered}" in " ".join(shown.split())
+    nursery.run(*ask(endpoint, finishes={"flux": "answered"})).fine()
+    assert endpoint.sent.total() == 6, "the stored replies count, none is asked again"
+    assert set(Run(tmp_path / "r").errors()["error"]) == {""}
+    assert " 6 " in nursery.run("measure", "accuracy", "r").stdout

@@ -93,9 +93,9 @@ def test_files(tmp_path: Path, case: str, there: bool) -> None:
 
 OPTIONS: list[tuple[list[str], str]] = [
     (["--map", "itme=id"], '--map: no field "itme"; did you mean "item"?'),
-    (["--map", "item"], "--map takes FIELD=COLUMN pairs, such as item=item_id"),
+    (["--map", "item"], "--map: found 'item', expected FIELD=COLUMN, such as item=item_id"),
     (["--map", "item=itm"], 'a.jsonl line 1: no column "itm"; did you mean "item"?'),
-    (["--map", "item=item,item=text"], "--map: item is given twice with different values"),
+    (["--map", "item=item,item=text"], "--map: 'item' is given twice"),
     (["--map-values", "modality"], "--map-values takes FIELD=VALUE>OURS"),
     (["--map-values", "modality=text"], "--map-values takes FIELD=VALUE>OURS"),
     (["--map-values", "modalty=text>no-image"], 'no field "modalty"; did you mean "modality"?'),
@@ -113,8 +113,8 @@ OPTIONS: list[tuple[list[str], str]] = [
         ["--fill", "modality=no-image", "--map", "modality=item"],
         "--fill modality: modality is mapped to a column as well",
     ),
-    (["--where", "item"], "--where takes NAME=VALUE pairs"),
-    (["--where", "item=9"], "all 1 rows were left out by --where or --map-values"),
+    (["--where", "item"], "--where: found 'item', expected COLUMN=VALUE"),
+    (["--where", "item=9"], "--where: no row has the item '9'; known: 1"),
     (["--map-values", "item=1>"], "all 1 rows were left out by --where or --map-values"),
     (["--model", ""], "--model: the name is empty"),
     (["--model", "x", "--map", "model=item"], "--model: --map or --fill names the model as well"),

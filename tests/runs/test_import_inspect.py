@@ -1,5 +1,8 @@
 """Logs of inspect-ai become runs, with what was really shown and answered."""
 
+import json
+import struct
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,8 @@ def test_what_became_of_samples(tmp_path: Path) -> None:
             sample("a", "B it is", epoch=2),
             sample("b", "So the", stop="max_tokens"),
             sample("c", "", stop="content_filter"),
+            sample("c", "B", epoch=2, stop="abort"),
+            sample("c", "B", epoch=3, stop="unknown"),
             sample("d", "half", error={"message": "gone"}),
             sample("e", None),
             sample("f", "late", limit={"type": "time"}),
@@ -56,6 +61,8 @@ def test_what_became_of_samples(tmp_path: Path) -> None:
         ("a", 1): ("answered", "B it is"),
         ("b", 0): ("truncated", "So the"),
         ("c", 0): ("blocked", ""),
+        ("c", 1): ("failed", None),
+        ("c", 2): ("answered", "B"),
         ("d", 0): ("failed", None),
         ("e", 0): ("failed", None),
         ("f", 0): ("truncated", "late"),
@@ -121,3 +128,30 @@ def test_a_log_as_json_is_to_be_converted(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{\n  "version": 2,\n  "status": "success"\n}')
     line = call("import", tmp_path / "x.json", "--to", tmp_path / "run").refused()
     assert "inspect log convert" in line
+
+
+def with_directory_elsewhere(path: Path, shift: int) -> Path:
+    """The same zip, whose end says that its directory begins that many bytes later, so that parts begin earlier."""
+    data = bytearray(path.read_bytes())
+    end = data.rindex(b"PK\5\6") + 16
+    (begin,) = struct.unpack_from("<I", data, end)
+    struct.pack_into("<I", data, end, begin + shift)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("shift", [1, 1_000, 2**31])
+@pytest.mark.parametrize("compression", [93, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+def test_parts_before_the_beginning_of_the_file_are_refused(tmp_path: Path, compression: int, shift: int) -> None:
+    """Such a place is damage in the file; the system calls it an error of its own."""
+    path = tmp_path / "x.eval"
+    if compression == 93:
+        eval_file(path, [sample(1, "ANSWER: B")])
+    else:
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.writestr("header.json", json.dumps(header()))
+            archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1, "ANSWER: B")))
+    with_directory_elsewhere(path, shift)
+    refusal = call("import", path, "--bench", tmp_path / "b.jsonl", "--to", tmp_path / "run").refused()
+    assert "x.eval" in refusal
+    assert len(refusal.splitlines()) == 1

@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+import time
 import zlib
 from pathlib import Path
 
@@ -162,3 +163,25 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.Monk
     journal.append(numbered(3))
     journal.close()
     assert list(read_responses(tmp_path)) == [numbered(1), numbered(3)]
+
+
+def append_for_seconds(journal: Journal) -> None:
+    """Append long enough that the journal is flushed, as it is every second."""
+    for number in range(200):
+        journal.append(numbered(number))
+        time.sleep(0.05)
+
+
+def test_a_flush_that_fails_stops_the_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written since may be lost with the power, so nothing more is taken as stored."""
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    journal = Journal(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync" if hasattr(os, "fdatasync") else "fsync", fail)
+        with pytest.raises(JournalError, match="the journal cannot be written: input/output error"):
+            append_for_seconds(journal)
+    journal.close()
+    assert stored_health(tmp_path).damaged == []

@@ -1,18 +1,20 @@
 """Files of this disk: without the calls of POSIX, flushed on macOS, and texts of ours told from edited ones."""
 
 import ast
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import Mock
 
+import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.records import Item, Manifest
-from eyetest.store import files
+from eyetest.store import files, read_json, write_json
 from eyetest.store.files import is_as_written, signed
 from tests.conftest import ROOT
 
@@ -88,3 +90,39 @@ def test_a_benchmark_is_replaced_with_our_card_but_not_with_theirs(tmp_path: Pat
         write("third")
     assert Benchmark(tmp_path / "b").manifest.name == "second"
     assert readme.read_text() == TEXT
+
+
+class Manifested(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A record, as a folder has one."""
+
+    name: str
+    items: int = 0
+
+
+def test_a_record_is_read_as_it_was_written_in_whatever_layout(tmp_path: Path) -> None:
+    path, record = tmp_path / "record.json", Manifested("ünit", 3)
+    write_json(path, record)
+    assert read_json(path, Manifested) == record
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=7, sort_keys=True))
+    assert read_json(path, Manifested) == record, "another program may have formatted it"
+    path.write_text('{"name": "by hand"}')
+    assert read_json(path, Manifested) == Manifested("by hand")
+
+
+def test_every_flipped_bit_of_a_record_is_found_or_changes_nothing(tmp_path: Path) -> None:
+    path, record = tmp_path / "record.json", Manifested("shapes", 1_000)
+    write_json(path, record)
+    whole = path.read_bytes()
+    messages = []
+    for place in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            value = read_json(path, Manifested)
+        except InputError as error:
+            messages.append(str(error))
+            continue
+        assert value == record, bytes(flipped)
+    assert len(messages) > 4 * len(whole)
+    assert all(message.startswith(f"{path} is damaged: ") for message in messages)

@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.errors import InputError, ItemError, nearest, short
-from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
+from eyetest.errors import InputError, ItemError, as_named, nearest, short
+from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, Media, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
-from eyetest.store.files import add_checksum, inside, is_as_written, read_regular
+from eyetest.store.files import add_checksum, inside, is_as_written, read_regular, sealed_json, unsealed_json
 from eyetest.tabular.record_files import array, damage_in_one_line, read_parquet, sound_file, write_parquet
 
 _TEXT = pa.string()
@@ -38,6 +38,7 @@ SCHEMA = pa.schema(
         "id": _TEXT,
         "question": _TEXT,
         "images": _list_of(sha256=_TEXT, format=_TEXT, width=pa.int32(), height=pa.int32(), size=pa.int64()),
+        "media": _list_of(kind=_TEXT, reference=_TEXT),
         "choices": _list_of(text=_TEXT, correct=pa.bool_(), provenance=_PROVENANCE),
         "references": pa.list_(_TEXT),
         "hint": _TEXT,
@@ -244,11 +245,16 @@ class Benchmark:
         self._groups[group] = table
         return table
 
+    def verify(self) -> None:
+        """Raise where the items are damaged, or others than the manifest describes."""
+        with self._items():
+            pass
+
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._position_of
 
     def __repr__(self) -> str:
-        return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
+        return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {as_named(str(self.path))}>"
 
     @contextmanager
     def _items(self) -> Iterator[pq.ParquetFile]:
@@ -275,8 +281,8 @@ def home_of(image: ImageRef) -> Benchmark | None:
 
 
 def copy_without_images(benchmark: Benchmark, to: Path) -> None:
-    """Copy a benchmark's items without images, unless the target has some already."""
-    if is_benchmark(to):
+    """Copy a benchmark's items without images, unless the target has some already; damaged ones are replaced."""
+    if is_benchmark(to) and (not damage_of(to) or damage_of(benchmark.path)):
         return
     with replacing_folder(to) as temporary:
         for name in (MANIFEST, ITEMS):
@@ -300,6 +306,7 @@ class BenchmarkWriter:
         self._pending: list[Item] = []
         self._pending_bytes = 0
         self._used: set[str] = set()
+        self._media: set[Media] = set()
         self._ids: set[str] = set()
         self._options: Counter[int] = Counter()
         self._digest = hashlib.sha256()
@@ -324,6 +331,7 @@ class BenchmarkWriter:
         self._ids.add(item.id)
         self._options[len(item.choices)] += 1
         self._used.update(image.sha256 for image in item.images)
+        self._media.update(item.media)
         text = msgspec.json.encode(item, order="sorted")
         self._digest.update(text)
         self._pending.append(item)
@@ -382,10 +390,10 @@ class BenchmarkWriter:
             options={str(number): self._options[number] for number in sorted(self._options)},
             images=len(self.images),
             image_bytes=self.images.size,
+            media=dict(Counter(media.kind for media in self._media)),
         )
         self.manifest = self.manifest.holding(counts, fingerprint, now)
-        text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
-        (self.folder / MANIFEST).write_bytes(text + b"\n")
+        (self.folder / MANIFEST).write_bytes(sealed_json(self.manifest))
         if (self.path / FACTS).is_file():
             (self.folder / FACTS).write_bytes(read_regular(self.path / FACTS, self.path))
 
@@ -399,6 +407,17 @@ def write_items(
             writer.adopt(item, source)
         writer.adopt_tables(source)
     return Benchmark(to)
+
+
+def damage_of(path: Path) -> str:
+    """What is wrong with the items or the manifest of a benchmark folder, in one line; empty where nothing is."""
+    try:
+        Benchmark(path).verify()
+    except FileNotFoundError:
+        return f"{path / ITEMS} is missing"
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def is_benchmark(path: Path) -> bool:
@@ -419,14 +438,14 @@ def distinct_images(items: Iterable[Item]) -> dict[str, ImageRef]:
 
 def _read_manifest(path: Path) -> Manifest:
     try:
-        text = read_regular(path / MANIFEST, path)
+        data = read_regular(path / MANIFEST, path)
     except FileNotFoundError:
         raise InputError(f"{path} is no benchmark folder: there is no {MANIFEST} in it") from None
     try:
-        version = msgspec.json.decode(text).get("folder_version")
+        version = msgspec.json.decode(data).get("folder_version")
         if version != FOLDER_VERSION:
             known = f"this eyetest reads {FOLDER_VERSION}"
             raise InputError(f"{path} is a benchmark folder of version {short(version)}; {known}")
-        return msgspec.json.decode(text, type=Manifest)
+        return msgspec.json.decode(unsealed_json(data), type=Manifest)
     except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError) as error:
         raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

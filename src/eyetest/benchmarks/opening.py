@@ -19,12 +19,22 @@ from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, Benchm
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.benchmarks.tags import TagMaps
-from eyetest.errors import InputError, ItemError, param
+from eyetest.errors import (
+    EyetestError,
+    InputError,
+    ItemError,
+    RowError,
+    as_stored,
+    name_folder,
+    names_of,
+    param,
+    typed,
+)
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest
 from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
-from eyetest.store.urls import cache_root, local_path, mirror_of
+from eyetest.store.urls import cache_root, known_path, local_path, mirror_of
 from eyetest.tabular.files import open_table
 from eyetest.tabular.table import ENDINGS, table_kind
 from eyetest.version import __version__
@@ -106,15 +116,17 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     overwrite: bool = False
 
 
-def import_benchmark(source: Path, to: Path, how: Import | None = None) -> tuple[Benchmark, list[ItemError]]:
+def import_benchmark(
+    source: Path, to: Path, how: Import | None = None, tell: Callable[[str], None] = lambda line: None
+) -> tuple[Benchmark, list[ItemError]]:
     """Read a file of any known format into a benchmark folder, which appears only when it is complete. Also gives
-    what is wrong with the rows that were left out.
+    what is wrong with the rows that were left out. ``tell`` gets notes on how the file was read.
 
     >>> bench, skipped = et.import_benchmark(Path("mine.tsv"), Path("imported"))
     >>> len(bench), skipped
     (60, [])
     """
-    _, skipped = _import(source, to, how or Import())
+    _, skipped = _import(source, to, how or Import(), tell)
     return Benchmark(to), skipped
 
 
@@ -145,13 +157,40 @@ def open_benchmark(path: str | Path, read: ReadOptions | None = None) -> Benchma
         return first_items(Benchmark(path), read.limit) if read.limit else Benchmark(path)
     refuse_one_above(path)
     cached = _cache_folder(path, read)
+    _name_cached(cached, path)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
     else:
-        files, _ = _import(path, cached, Import(read=read, overwrite=True))
+        try:
+            files, _ = _import(path, cached, Import(read=read, overwrite=True))
+        except RowError as error:
+            without_bad = typed("eyetest", "import", path, "--skip-bad", "--to", "BENCHMARK")
+            raise RowError(f"{error}; import the file without such rows: {without_bad}") from None
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
         forget_older(cached)
     return Benchmark(cached)
+
+
+def known_benchmark(place: str, fingerprint: str) -> Benchmark | None:
+    """The benchmark that a stored path names, also a file of items; None where another one is there now, or none."""
+    path = known_path(place)
+    if is_benchmark(path):
+        found = Benchmark(path)
+    elif path.is_file():
+        try:
+            found = open_benchmark(path, ReadOptions(gold_required=False))
+        except (EyetestError, OSError):
+            return None
+    else:
+        return None
+    return found if fingerprint in ("", found.manifest.fingerprint) else None
+
+
+def _name_cached(cached: Path, path: Path) -> None:
+    """Show a folder of the cache as the file that it holds; a folder of the hub or of a bucket has a name already."""
+    source = as_stored(os.path.abspath(path))  # noqa: PTH100 (a link keeps its own name)
+    for folder in (cached, cached.absolute(), cached.resolve()):
+        name_folder(str(folder), *names_of(str(path)), source=source)
 
 
 def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
@@ -159,6 +198,7 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
     if limit >= len(benchmark):
         return benchmark
     cached = _cache_folder(benchmark.path, ReadOptions(limit=limit))
+    _name_cached(cached, benchmark.path)
     if not is_benchmark(cached):
         manifest = benchmark.manifest.derived("subset", f"the first {limit:,} items")
         write_items(cached, islice(benchmark, limit), benchmark, manifest, overwrite=True)
@@ -188,7 +228,9 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list[ItemError]]:
+def _import(
+    source: Path, to: Path, how: Import, tell: Callable[[str], None] = lambda line: None
+) -> tuple[tuple[Path, ...], list[ItemError]]:
     if is_benchmark(source):
         if mirror_of(source) is None and mirror_of(to) is None:
             raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
@@ -209,7 +251,10 @@ def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list
     skipped: list[ItemError] = []
     added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
-        rows = format_.read(source, how.read, writer.images)
+        read = msgspec.structs.replace(how.read, skip_bad=how.skip_bad)
+        rows = format_.read(source, read, writer.images)
+        for note in rows.media.columns.notes:
+            tell(note)
         for number, row in enumerate(rows):
             if added == how.read.limit:
                 break
@@ -223,6 +268,8 @@ def _import(source: Path, to: Path, how: Import) -> tuple[tuple[Path, ...], list
                 skipped.append(error)
         if how.tags:
             how.tags.notes()  # refuses a tag that no item has
+        for where, problem in rows.rows.bad_rows.items():
+            skipped.append(ItemError(where, "row", problem, "a row that can be read"))
         if skipped:
             lines = msgspec.json.Encoder().encode_lines([vars(error) for error in skipped])
             (writer.folder / SKIPPED).write_bytes(lines)

@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import takewhile
+from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple, get_args
 
 from eyetest.errors import InputError, param
 from eyetest.records import MAX_CHOICES, letter
+from eyetest.tabular.table import parse_array, parse_list, parse_object
 
 GoldStyle = Literal["letter", "text", "index", "number"]
 GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
@@ -37,6 +39,81 @@ class Offered(NamedTuple):
 def plain_offer(texts: Sequence[str], question: str = "") -> Offered:
     """Options with the usual letters and none in their texts."""
     return Offered(question, tuple(letter(i) for i in range(len(texts))), tuple(texts), tuple(texts))
+
+
+_LABELS = ("label", "id", "key", "letter", "idx", "index")
+_TEXTS = ("text", "content", "option", "value", "choice")
+
+
+def listed_options(value: Any) -> dict[str, str] | None:
+    """The options that a value lists, by letter; None where it lists none.
+
+    It may be a list or an array, also one written as text (JSON, Python, NumPy), an object by letter, an object of
+    texts beside their labels, or a list of objects that have both.
+    """
+    if isinstance(value, str):
+        value = _read_literal(value)
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return _options_by_name(value)
+    if not isinstance(value, list | tuple):
+        return None
+    if len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # one item of MMMU-Pro's release is wrapped twice
+    if value and all(isinstance(part, dict) for part in value):
+        return _options_of_objects(value)
+    if not all(isinstance(part, str | int | float) for part in value):
+        return None
+    if len(value) > MAX_CHOICES:
+        return {str(position): str(part) for position, part in enumerate(value)}  # there are no letters for so many
+    return {letter(position): str(part) for position, part in enumerate(value)}
+
+
+def _read_literal(text: str) -> Any:
+    """The list or object that a text spells; None where it spells neither."""
+    if text.lstrip().startswith("{"):
+        return parse_object(text)
+    parts = parse_list(text)
+    return parse_array(text) if parts is None else parts
+
+
+def _options_by_name(record: dict[str, Any]) -> dict[str, str] | None:
+    """The options of an object: its values by letter or number, or texts in one list and labels in another."""
+    texts = next((record[name] for name in _TEXTS if isinstance(record.get(name), list)), None)
+    if texts is not None:
+        labels = next((record[name] for name in _LABELS if isinstance(record.get(name), list)), None)
+        if labels is not None and len(labels) == len(texts):
+            return _labelled(labels, texts)
+        return None
+    filled = {name: text for name, text in record.items() if text is not None}
+    if not filled:
+        return {}
+    return _labelled([*filled], [*filled.values()])
+
+
+def _options_of_objects(objects: Sequence[dict[str, Any]]) -> dict[str, str] | None:
+    """The options of a list of objects, each with a label and a text."""
+    for label_name in _LABELS:
+        for text_name in _TEXTS:
+            if all(label_name in part and text_name in part for part in objects):
+                return _labelled([part[label_name] for part in objects], [part[text_name] for part in objects])
+    return None
+
+
+def _labelled(labels: Sequence[Any], texts: Sequence[Any]) -> dict[str, str] | None:
+    """Texts by their letters, in the order of these; numbers as labels become letters."""
+    if not labels or not all(isinstance(text, str | int | float) for text in texts):
+        return None
+    names = [str(label).strip().strip("().:").upper() for label in labels]
+    if len(set(names)) < len(names):
+        return None
+    if all(len(name) == 1 and name in ascii_uppercase for name in names):
+        return {name: str(text) for name, text in sorted(zip(names, texts, strict=True))}
+    if all(name.isascii() and name.isdigit() for name in names):
+        ordered = sorted(zip(map(int, names), texts, strict=True))
+        return {letter(position): str(text) for position, (_, text) in enumerate(ordered)}
+    return None
 
 
 _HIDDEN = ("", "?")

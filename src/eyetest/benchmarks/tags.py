@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
+from eyetest.grammar import refuse_repeated, split_parts
 from eyetest.records import Item, tag_words
 from eyetest.store.handwritten import read_yaml
 
@@ -24,8 +25,11 @@ class TagMap:
         self.other, _, self.file = value.partition("@")
         if not (equals and self.tag and self.other):
             raise InputError(f"{heading('map_tags')}: found {short(word)}, expected {_TAKES}, such as core=category")
+        if self.tag == self.other and not self.file:
+            raise InputError(f"{heading('map_tags')}: found {short(word)}, which makes a tag of itself; leave it out")
         self.table = read_table(Path(self.file)) if self.file else None
         self.found = 0
+        self.named = 0
         self.unnamed: Counter[str] = Counter()
 
     def add_to(self, tags: dict[str, Any]) -> None:
@@ -39,6 +43,7 @@ class TagMap:
         self.unnamed.update(word for word in words if word not in self.table)
         new = list(dict.fromkeys(self.table[word] for word in words if word in self.table))
         if new:
+            self.named += 1
             tags[self.tag] = new if len(new) > 1 else new[0]
 
 
@@ -64,7 +69,8 @@ class TagMaps:
     """A user's ``core=category``, ``mmstar:core=l2``, ``discipline=subject@disciplines.yaml``, applied to items."""
 
     def __init__(self, words: Iterable[str], sources: Sequence[str] = ()) -> None:
-        self._maps = [TagMap(word) for text in words for word in text.split(",")]
+        self._maps = [TagMap(word) for text in words for word in split_parts(text, "map_tags")]
+        refuse_repeated([f"{made.source}:{made.tag}" if made.source else made.tag for made in self._maps], "map_tags")
         for tag_map in self._maps:
             if tag_map.source and tag_map.source not in sources:
                 near = nearest(tag_map.source, sources)
@@ -84,6 +90,10 @@ class TagMaps:
             if not tag_map.found:
                 where = f" of {tag_map.source}" if tag_map.source else ""
                 raise InputError(f"{heading('map_tags')}: no item{where} has a tag {short(tag_map.other)}")
+            if tag_map.table is not None and not tag_map.named:
+                values = listed([short(word) for word, _ in tag_map.unnamed.most_common()], _MOST_NAMED)
+                either = f"{tag_map.file} names no value of the tag {short(tag_map.other)}"
+                raise InputError(f"{heading('map_tags')}: {either}; its values are {values}")
         return [
             f"{counted(made.unnamed.total(), 'item')} with a {made.other} that {made.file} does not name: "
             f"{listed([word for word, _ in made.unnamed.most_common()], _MOST_NAMED)}"

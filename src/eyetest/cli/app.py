@@ -14,7 +14,7 @@ from cyclopts import App, Group, Parameter
 from cyclopts.config import Dict
 from cyclopts.exceptions import CycloptsError
 
-from eyetest.errors import InputError, nearest, typed
+from eyetest.errors import InputError
 from eyetest.registry import load_entry_point, owner, points_of, refuse_taken
 from eyetest.version import __version__
 
@@ -267,15 +267,16 @@ def _take_paths(bound: BoundArguments) -> None:
 
 def _usage_error(error: CycloptsError, words: Sequence[str]) -> InputError:
     """One line about a command line that cannot be parsed, and where to look."""
+    from eyetest.cli.usage import unknown_command, usage_error
+
     commands = all_commands()
     plain = _plain_words(words)
     name = asked(words, commands)
-    if not name and plain:
-        wanted = " ".join(plain[:2]) if plain[0] in GROUPS else plain[0]
-        if wanted in _WORLD:
-            return InputError(f"eyetest {wanted} needs the package eyetest-world: pip install 'eyetest[demo]'")
-        known = {n.removeprefix(f"{plain[0]} ") if plain[0] in GROUPS else n.split()[0] for n in commands}
-        if plain[0] not in GROUPS or len(plain) > 1:
-            return InputError(f'there is no command "{wanted}"; {nearest(wanted.split()[-1], known)}')
-    text = " ".join(str(error).split()).rstrip(".").replace(". Did", "; did")
-    return InputError(f"{text[:1].lower()}{text[1:]}; see {typed('eyetest', *name.split(), '--help')}")
+    if name or not plain:
+        return usage_error(error, name)
+    wanted = plain[:2] if plain[0] in GROUPS else plain[:1]
+    if " ".join(wanted) in _WORLD:
+        return InputError(f"eyetest {' '.join(wanted)} needs the package eyetest-world: pip install 'eyetest[demo]'")
+    if plain[0] in GROUPS and len(plain) == 1:
+        return usage_error(error, plain[0])
+    return unknown_command(wanted, commands)

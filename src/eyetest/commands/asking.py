@@ -20,6 +20,7 @@ from eyetest.prompts.sets import Prompts
 from eyetest.records import Item, ModelEntry, Prompt
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
+from eyetest.results import suspects
 from eyetest.running import Estimate, Limits, Progress, Session
 from eyetest.running.execution import Race
 from eyetest.running.limits import INTERRUPTED, line, refuse_unpriced
@@ -42,6 +43,8 @@ def execute(session: Session, to: Path) -> "RunResult":
     for note in served_notes(to, session.entries):
         observer().note(note)
     result = RaceResult(to, progress, session.race) if session.race else RunResult(to, progress)
+    if progress.done:
+        result.notes = [*result.notes, *suspects.suspicious_replies(result, session.benchmark)]
     observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
     return result
 

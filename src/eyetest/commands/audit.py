@@ -14,6 +14,7 @@ from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import READING, SHORT_N, AnyPath, Benches, Overwrite, Words, panel
 from eyetest.commands.results import Found, safe
 from eyetest.errors import counted, listed, typed
+from eyetest.grammar import read_names
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -101,7 +102,8 @@ def audit(
     if copy:
         refuse_to_replace(copy, overwrite=overwrite)
     extra = [word for word in several(probe) if not isinstance(word, str)]
-    names = [PROBES[word].name for word in several(probe) if isinstance(word, str)]
+    named = read_names([word for word in several(probe) if isinstance(word, str)], "probe")
+    names = [PROBES[word].name for word in named]
     read = base.read_options(format, map, images, gold_style, drop=drop, images_required=False)
     benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
     if limit is not None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Benches, Models, Pairs, Words
-from eyetest.errors import InputError, counted, heading, nearest, short, typed
+from eyetest.errors import InputError, RowError, counted, heading, nearest, param, short, typed
+from eyetest.grammar import read_names, words_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark, ReadOptions
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 _FILES = (".yaml", ".yml")
 _SECONDS_BETWEEN_LOOKS = 2.0
 _WIDTH = 100  # of a progress line, so that it covers the one before
+
+
+@contextmanager
+def hinting_skip_bad() -> Iterator[None]:
+    """Say in the message about a bad row how the others are used."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(f"{error}; {param('skip_bad', True)} leaves such rows out") from None
 
 
 class Observer:
@@ -112,20 +122,25 @@ def read_options(
 ) -> "ReadOptions":
     """What a user specifies about a file's format and columns, checked."""
     from eyetest.benchmarks import FORMATS, GOLD_STYLES, ReadOptions, parse_map
+    from eyetest.tabular.table import named_columns
 
     if format_name:
         FORMATS[format_name]
     if gold_style is not None and gold_style not in GOLD_STYLES:
         raise InputError(f'{heading("gold_style")}: no style "{gold_style}"; {nearest(gold_style, GOLD_STYLES)}')
+    mapped, dropped = parse_map(several(fields)), read_names(several(drop), "drop")
+    for name in named_columns(mapped):
+        if name in dropped:
+            raise InputError(f"{heading('drop')}: {param('map')} uses the column {short(name)}; say one of the two")
     folder = None if images is None else path_of(images, "images")
     if folder is not None and not folder.is_dir():
         raise InputError(f"{heading('images')}: {images} is no folder")
     return ReadOptions(
         format=format_name,
-        fields=parse_map(several(fields)),
+        fields=mapped,
         images=folder,
         gold_style=gold_style,
-        drop=tuple(several(drop)),
+        drop=tuple(dropped),
         gold_required=gold_required,
         images_required=images_required,
     )
@@ -164,6 +179,18 @@ def open_bench(bench: Benches, read: "ReadOptions | None" = None) -> "Benchmark"
     pooling = pooling_of(given, read=read)
     with observer().steps(title := f"pooling {counted(len(given), 'benchmark')}") as step:
         return open_pool(pooling, lambda share: step(title, share), observer().note)
+
+
+def _refuse_reading(read: "ReadOptions | None", place: object) -> None:
+    """Refuse options about how a file is read where a benchmark folder is named, which is read in one way."""
+    if read is None:
+        return
+    given: dict[str, object] = {"format": read.format, "map": read.fields, "images": read.images}
+    given |= {"gold_style": read.gold_style, "drop": read.drop}
+    for name, value in given.items():
+        if value:
+            why = f"{place} is a benchmark already and is read as it is"
+            raise InputError(f"{heading(name, True)}: {why}; leave the option out")
 
 
 def place_of(bench: Benches, opened: "Benchmark") -> Path:
@@ -206,11 +233,13 @@ def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":
     from eyetest.runs import BENCHMARK, is_run
 
     if isinstance(bench, Benchmark):
+        _refuse_reading(read, bench.path)
         return bench
     path = path_of(bench, "bench", "a benchmark, or the path of one")
     if is_benchmark(path / BENCHMARK) and not is_benchmark(path) and not is_run(path):
         path /= BENCHMARK
     if is_benchmark(path):
+        _refuse_reading(read, path)
         return open_benchmark(path, read)
     with observer().steps(f"reading {path.name}"):
         return open_benchmark(path, read or ReadOptions(gold_required=False))
@@ -269,7 +298,7 @@ def model_entries(models: "Models | None", chosen: Words = ()) -> "dict[str, Mod
         return parse_models(several(chosen), local_path(models) if models else None)
     if chosen:
         entries = model_entries(models)
-        for name in (names := split_words(chosen)):
+        for name in (names := read_names(several(chosen), "model", entries)):
             if name not in entries:
                 raise InputError(f"{heading('model')}: no model {short(name)}; {nearest(name, entries)}")
         return {name: entries[name] for name in names}
@@ -283,13 +312,6 @@ def model_entries(models: "Models | None", chosen: Words = ()) -> "dict[str, Mod
     return parse_models(words)
 
 
-def split_words(words: Words) -> list[str]:
-    """Words from a repeated option, each of which may hold several between commas."""
-    return [part.strip() for word in several(words) for part in word.split(",") if part.strip()]
-
-
 def several(given: Any) -> list[Any]:
     """One thing, or several of them, as a list. A word is one thing; a mapping is pairs in words."""
-    if isinstance(given, Mapping):
-        return [f"{key}={value}" for key, value in given.items()]
-    return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+    return words_of(given)

@@ -13,13 +13,14 @@ from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
 from eyetest.commands.results import Found
-from eyetest.errors import InputError, counted, first_line, heading, param, percent
+from eyetest.errors import InputError, as_stored, counted, first_line, heading, param, percent
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
     from eyetest.measures import Results, Settings
 
 _TEMPLATE, _BEGIN, _END = "certificate.html.j2", '<pre id="certificate">', "</pre>"
+_SHOWN = "both image and"
 _LARGEST = 4_000_000
 """Bytes of a page that is checked."""
 _WRITTEN = panel("What to write", 0)
@@ -102,11 +103,15 @@ class About:
     seed: int
     lines: tuple[Statement, ...]
     digest: str = ""
+    medium: tuple[str, str] = ("image", "images")  # what sentences call that which the items show
 
     @property
     def computed(self) -> str:
         """The hash over inputs, version, seed and lines."""
-        contents = msgspec.json.encode((self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines))
+        shown = self.medium if self.medium != ("image", "images") else ()
+        contents = msgspec.json.encode(
+            (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines, *shown)
+        )
         return hashlib.sha256(contents).hexdigest()
 
     @property
@@ -155,6 +160,7 @@ def _read(file: Path) -> tuple[About, str]:
 
 def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> About:
     """Everything computed anew."""
+    from eyetest.benchmarks.media import medium_names
     from eyetest.measures import Settings
     from eyetest.version import __version__
 
@@ -162,9 +168,10 @@ def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> 
     results = gather(list(runs), Scoring(bench=benchmark)) if runs else None
     inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
     places = (benchmark.path, *(open_run(run).path for run in runs))
-    paths = tuple(os.path.relpath(path.absolute(), file.absolute().parent) for path in places)
+    paths = tuple(os.path.relpath(as_stored(str(path.absolute())), file.absolute().parent) for path in places)
     lines = tuple(_lines(benchmark, results, Settings(seed=seed)))
     about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, seed, lines)
+    about = replace(about, medium=medium_names(benchmark.manifest.counts))
     return replace(about, digest=about.computed)
 
 
@@ -176,6 +183,7 @@ def _content(results: "Results") -> Iterable[str]:
 
 
 def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -> Iterable[Statement]:
+    from eyetest.benchmarks.media import medium_names
     from eyetest.probes import Subject
     from eyetest.probes.audit import run_audit
 
@@ -186,8 +194,15 @@ def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -
         found = [finding for finding in audit.findings if finding.probe in probes]
         says = [f"{_NOT_TESTED * (finding.severity == 'untested')}{finding.title}" for finding in found]
         yield Statement(name, tuple(says) or ("none found",), f"eyetest audit BENCH --probe {probes[0]}")
+    medium = medium_names(benchmark.manifest.counts).one
     for name, (measure, tell) in _MEASURES.items():
-        yield Statement(name, _measured(results, measure, tell, how), f"eyetest measure {measure} RUN")
+        measured = tuple(_about_medium(line, medium) for line in _measured(results, measure, tell, how))
+        yield Statement(_about_medium(name, medium), measured, f"eyetest measure {measure} RUN")
+
+
+def _about_medium(sentence: str, medium: str) -> str:
+    """A sentence of ours about a benchmark of another medium than images."""
+    return sentence.replace("without the image", f"without the {medium}").replace(_SHOWN, f"both {medium} and")
 
 
 def _measured(

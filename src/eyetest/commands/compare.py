@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eyetest.commands.base import several
-from eyetest.commands.gathering import Scoring, gather, settings, wanted
+from eyetest.commands.gathering import Scoring, gather, refuse_no_condition, settings, wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where
 from eyetest.commands.results import Found, Lines, estimates
@@ -61,9 +61,11 @@ def compare(
     if not runs:
         raise InputError("name a run to compare models in")
     how = settings((), level, 0)
-    conditions, notes = wanted(where), tuple[str, ...]()
-    kept = narrowed(gather(runs, Scoring(cluster=cluster)), conditions)
-    if all(column != "modality" for column, _ in conditions):
+    refuse_no_condition(where)
+    gathered, notes = gather(runs, Scoring(cluster=cluster)), tuple[str, ...]()
+    conditions = wanted(gathered, where)
+    kept = narrowed(gathered, conditions) if conditions else gathered
+    if all(condition.column != "modality" for condition in conditions):
         kept, notes = under_one_modality(kept)
     names = values_of(only_models(kept, several(model)), "model") if model else []
     if len(names) == 1:

@@ -16,7 +16,7 @@ from eyetest.commands.base import model_entries
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, Models, Words
 from eyetest.commands.results import Found, safe
-from eyetest.errors import EyetestError, listed, nearest, short
+from eyetest.errors import EyetestError, counted, listed, nearest, short
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Check(NamedTuple):
     fix: str = ""
 
 
-def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = None) -> Found:
+def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = None, faults: bool = False) -> Found:
     """Check what is installed, and which model endpoints answer.
 
     Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown; a
@@ -54,6 +54,7 @@ def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = Non
     Args:
         model: A model to check: openai:MODEL@URL, NAME=SPEC, or a name of the models file; repeatable.
         models: A models.yaml; all of its models without --model.
+        faults: Ask a faulty endpoint on this machine in each of its modes, and check what is made of its replies.
 
     Examples:
         $ eyetest doctor --models models.yaml
@@ -66,6 +67,8 @@ def doctor(*, model: Annotated[Words, SHORT_M] = (), models: Models | None = Non
     checks = [*_machine()]
     if model or models:
         checks += _endpoints(model_entries(models, model))
+    if faults:
+        checks += _faults()
     ok = all(check.state != "wrong" for check in checks)
     data = {"ok": ok, "checks": [check._asdict() for check in checks]}
     frame = pl.DataFrame(checks, schema=list(Check._fields), orient="row")
@@ -174,6 +177,20 @@ def _key(name: str, entry: "ModelEntry") -> Check:
     if entry.key_env:
         return Check(name, "wrong", f"key: {found} is not set", f"export {found}=…")
     return Check(name, "note", f"key: {found} is not set, which a server of your own does not need")
+
+
+def _faults() -> Iterator[Check]:
+    """What is made of the replies of the faulty endpoint, a line for each mode that ends otherwise than expected."""
+    from eyetest.commands.faults import try_all_modes
+
+    trials = try_all_modes()
+    problems = [trial for trial in trials if trial.problem]
+    right = len(trials) - len(problems)
+    state: State = "wrong" if problems else "ok"
+    yield Check("faults", state, f"{right} of {counted(len(trials), 'mode')} of a faulty endpoint end as expected")
+    for trial in problems:
+        fix = "run it again on an idle machine; if it stays, report it"
+        yield Check(trial.mode.mode, "wrong", f"{trial.mode.about}: {trial.problem}", fix)
 
 
 async def _listed(name: str, model: "OpenAIModel") -> Check:

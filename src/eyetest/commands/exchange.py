@@ -5,12 +5,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from eyetest.commands.base import new_path, observer, open_bench, path_of, read_options, several, tag_maps
+from eyetest.commands.base import (
+    hinting_skip_bad,
+    new_path,
+    observer,
+    open_bench,
+    path_of,
+    read_options,
+    several,
+    tag_maps,
+)
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, tallied
+from eyetest.errors import InputError, counted, heading, listed, param, short, tallied
+from eyetest.grammar import choose_names, refuse_unknown
 
 if TYPE_CHECKING:
     from eyetest.runs.importing import Brought
@@ -35,13 +45,13 @@ def import_file(
     *,
     to: AnyPath,
     map: Words = (),  # noqa: A002 (the name of the option)
+    skip_bad: bool = False,
     format: Annotated[str | None, _ITEMS] = None,  # noqa: A002
     images: Annotated[AnyPath | None, _ITEMS] = None,
     gold_style: Annotated[str | None, _ITEMS] = None,
     drop: Annotated[Words, _ITEMS] = (),
     map_tags: Annotated[Pairs, _ITEMS] = (),
     allow_missing: Annotated[Words, _ITEMS] = (),
-    skip_bad: Annotated[bool, _ITEMS] = False,
     fact: Annotated[Words, _ITEMS] = (),
     bench: Annotated[Bench | None, _ANSWERS] = None,
     model: Annotated[str | None, SHORT_M, _ANSWERS] = None,
@@ -62,13 +72,13 @@ def import_file(
         file: A file or folder of another tool; in Python also a Polars table.
         to: The benchmark folder to write, or the run to write or to add to.
         map: Which column holds what, where names differ: question=prompt, options=A+B+C, text=raw_output.
+        skip_bad: Leave out rows that cannot be used, and say which; invalid items are listed in skipped.jsonl.
         format: Format of the items, if it is not recognised.
         images: Folder that image paths start from and may not leave.
         gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
         drop: Leave this column out; repeatable.
         map_tags: Tags made of others: core=category, or through a table: field=subject@TABLE; repeatable.
         allow_missing: Take items without an answer key (gold), or without their images (images): gold,images.
-        skip_bad: Leave invalid items out and list them in skipped.jsonl.
         fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
         bench: The benchmark that was asked; items of answers are checked against it.
         model: The model that answered, if no column names it.
@@ -98,7 +108,7 @@ def import_file(
     source, target = path_of(file, "file"), new_path(to, "to")
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
-        "map_tags": map_tags, "allow_missing": allow_missing, "skip_bad": skip_bad,
+        "map_tags": map_tags, "allow_missing": allow_missing,
     }  # fmt: skip
     about_answers = {
         "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
@@ -110,28 +120,28 @@ def import_file(
         from eyetest.runs.importing import AnswerFile, parse_field_map
 
         fields = parse_field_map(several(map), several(map_values), several(fill), several(where))
-        answers = AnswerFile(path=source, fields=fields, matrix=matrix, header=header)
+        answers = AnswerFile(path=source, fields=fields, matrix=matrix, header=header, skip_bad=skip_bad)
         asked = None if bench is None else open_bench(bench)
-        brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
+        with hinting_skip_bad():
+            brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
         return _imported(brought, target, notes)
     from eyetest.benchmarks import Import, import_benchmark
     from eyetest.commands.show import contents
 
-    missing = {name.strip() for word in several(allow_missing) for name in word.split(",")}
-    for name in missing - {*_MAY_MISS}:
-        raise InputError(f"{heading('allow_missing')}: found {short(name)}; {nearest(name, _MAY_MISS)}")
+    missing = choose_names(several(allow_missing), "allow_missing", _MAY_MISS, "field")
     required = {f"{name}_required": name not in missing for name in _MAY_MISS}
     read = read_options(format, map, images, gold_style, drop=drop, **required)
     tags = tag_maps(map_tags)
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
-    with observer().steps(f"importing {source.name}"):
-        benchmark, skipped = import_benchmark(source, target, how)
+    with observer().steps(f"importing {source.name}"), hinting_skip_bad():
+        benchmark, skipped = import_benchmark(source, target, how, notes.append)
     notes += tags.notes() if tags else []
     if skipped:
         left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"
         notes.append(f"{left_out}: {tallied(f'{row.field}: {row.found}' for row in skipped)}")
     manifest, counts = benchmark.manifest, benchmark.manifest.counts
     facts = {"kind": "items", "name": manifest.name, "items": counts.items, "images": counts.images}
+    facts |= {"media": dict(counts.media)} if counts.media else {}
     facts |= {"skipped": len(skipped), "to": str(target)}
     return Written(f"{manifest.name}: {contents(counts)} → {target}", facts, notes)
 
@@ -166,9 +176,11 @@ def _decide(
 
 
 def _facts(fact: Words) -> dict[str, str]:
-    facts = pairs(fact, "fact", "KEY=VALUE")
-    for key in facts.keys() - {*_FACTS}:
-        raise InputError(f"{heading('fact')}: found {short(key)}, expected KEY=VALUE; {nearest(key, _FACTS)}")
+    facts = pairs(fact, "fact", "KEY=VALUE, such as licence=CC-BY-4.0")
+    for key, value in facts.items():
+        refuse_unknown(key, "fact", _FACTS, "fact")
+        if not value.strip():
+            raise InputError(f"{heading('fact', key)}: it has no value, expected KEY=VALUE, such as {key}=TEXT")
     return facts
 
 
@@ -177,6 +189,8 @@ def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
     given = f", {brought.given:,} with scores from elsewhere" if brought.given else ""
     verdicts = f", {brought.verdicts:,} of them without a reply" if brought.verdicts else ""
     whose = f"{counted(brought.answers, 'answer')} of {counted(len(brought.models), 'model')}"
+    from eyetest.runs.importing import tally
+
     some = listed(short(text) for text, _ in brought.notices.most_common())
     absent = listed(map(short, brought.unknown))
     counts = {
@@ -186,9 +200,19 @@ def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
         f"rows were left out by {param('where')} or {param('values')}": brought.left_out,
         f"answers to items that are not in the benchmark left out: {absent}": brought.unknown.total(),
     }
+    counts |= {
+        f"answers are labelled {modality}, after their items, since nothing says what was sent; "
+        f"{param('fill', 'modality=no-image')} if it was not": count
+        for modality, count in brought.labelled.items()
+    }
     notes += [f"{count:,} {what}" for what, count in counts.items() if count]
+    notes += brought.notes
+    if brought.bad:
+        notes.append(f"{counted(len(brought.bad), 'row')} left out: {tallied(brought.bad)}")
     facts = {"kind": "answers", "answers": brought.answers, "models": dict(brought.models), "to": str(to)}
-    return Written(f"{whose} ({kinds}{given}{verdicts}) → {to}", facts, notes)
+    facts |= {"skipped": len(brought.bad), "matched": dict(brought.matched)}
+    matched = f", matched by {tally(brought.matched)}" if brought.matched else ""
+    return Written(f"{whose} ({kinds}{given}{verdicts}){matched} → {to}", facts, notes)
 
 
 def export_file(

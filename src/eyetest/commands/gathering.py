@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from eyetest.commands import base
 from eyetest.commands.base import observer, open_bench, open_run, several
 from eyetest.commands.options import AnyRun, Bench, Measurable, Models, Pairs, Where, Words
-from eyetest.errors import InputError, heading, listed, short
+from eyetest.errors import InputError, heading, listed
+from eyetest.grammar import Filter, read_names, read_pairs, refuse_no_filter, words_of
 
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings
-    from eyetest.measures.results import Wanted
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ def gather(
 ) -> "Results":
     """The scores of some runs together; a run that has no current scores is scored on the way."""
     from eyetest.measures import Results
-    from eyetest.measures.results import narrowed, only_models
+    from eyetest.measures.results import models_filter, narrowed
     from eyetest.results.gather import results_of
     from eyetest.results.scores import chosen_benchmark, chosen_scorer
 
     given, scoring = flat(runs), scoring or Scoring()
+    refuse_no_condition(scoring.where)
     if not any(isinstance(thing, Results) for thing in given):
         opened = [open_run(run) for run in given]
         keys = [chosen_benchmark(run) if scoring.bench is None else open_bench(scoring.bench) for run in opened]
@@ -53,8 +54,8 @@ def gather(
         found = given[0]
     else:
         raise InputError("results are measured alone: gather all runs in one call of results")
-    found = only_models(found, several(scoring.model))
-    return found if scoring.where is None else narrowed(found, wanted(scoring.where))
+    filters = [*models_filter(found, several(scoring.model)), *wanted(found, scoring.where)]
+    return narrowed(found, filters) if filters else found
 
 
 def flat(things: Any) -> list[Any]:
@@ -80,34 +81,45 @@ def results(*runs: AnyRun, models: Models | None = None, cluster: str = "auto") 
     return gather(runs, Scoring(cluster=cluster, models=models))
 
 
-def settings(by: Words, level: float, seed: int, own: Mapping[str, Any] | None = None) -> "Settings":
-    """How to measure, checked."""
+def settings(by: Sequence[str], level: float, seed: int, own: Mapping[str, Any] | None = None) -> "Settings":
+    """How to measure, checked; ``by`` are names of tags and properties, as `tags_named` reads them."""
     from eyetest.measures import Settings
 
     if not 0.5 <= level < 1:
         raise InputError(f"{heading('level')}: found {level}, expected from 0.5 to 0.999")
-    return Settings(tuple(dict.fromkeys(several(by))), level, seed, own=dict(own or {}))
+    return Settings(tuple(by), level, seed, own=dict(own or {}))
 
 
-def wanted(where: Where) -> "list[Wanted]":
-    """Conditions on scores, from words or from values."""
-    from eyetest.measures.results import as_written, read_where
+def tags_named(found: "Results", by: Words) -> list[str]:
+    """The tags and properties that ``A,B`` or repeated words name; a tag whose name has commas is one."""
+    return read_names(several(by), "by", found.tags)
+
+
+def refuse_no_condition(where: "Where | None") -> None:
+    """Raise where words are no conditions on scores, before anything is read."""
+    if where is not None and not isinstance(where, Mapping):
+        refuse_no_filter(words_of(where), "where")
+
+
+def wanted(found: "Results", where: "Where | None") -> "list[Filter]":
+    """Conditions on these scores, from words or from values."""
+    from eyetest.measures.results import as_written, filters_of
     from eyetest.records import tag_word
 
-    if not isinstance(where, Mapping):
-        return read_where([where] if isinstance(where, str) else where)
-    values = {column: value if isinstance(value, list | tuple | set) else [value] for column, value in where.items()}
-    return [
-        (column, [word for value in some for word in (as_written(value), tag_word(value)) if word is not None])
-        for column, some in values.items()
-    ]
+    if where is None or not isinstance(where, Mapping):
+        return filters_of(found, () if where is None else words_of(where))
+    types = found.scores.collect_schema()
+    filters = []
+    for column, value in where.items():
+        values = list(value) if isinstance(value, list | tuple | set) else [value]
+        write = as_written if column in types else tag_word
+        filters.append(Filter(column, [word for word in map(write, values) if word is not None]))
+    return filters
 
 
 def pairs(words: Pairs, name: str, expected: str) -> dict[str, Any]:
-    """The values of a parameter by their keys."""
+    """The values of a parameter by their keys; ``expected`` is the form with an example."""
     if isinstance(words, Mapping):
         return dict(words)
-    parts = [word.partition("=") for word in several(words)]
-    if wrong := ["".join(part) for part in parts if not part[1]]:
-        raise InputError(f"{heading(name)}: found {short(wrong[0])}, expected {expected}")
-    return {key: value for key, _, value in parts}
+    form, _, example = expected.partition(", such as ")
+    return dict(read_pairs(several(words), name, example, form=form))

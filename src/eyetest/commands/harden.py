@@ -6,7 +6,8 @@ from eyetest.commands.base import new_path, observer, open_bench, path_of
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Bench, Overwrite, panel
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, counted, heading, nearest, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, typed
+from eyetest.grammar import refuse_idle
 
 _MODELS = panel("Models that write and check options (otherwise rules)", 1)
 
@@ -56,6 +57,8 @@ def harden_options(
 
     if not 2 <= option_count <= MAX_CHOICES:
         raise InputError(f"{heading('option_count')}: found {option_count}, expected 2 to {MAX_CHOICES}")
+    if writer is None:
+        refuse_idle({"models": models, "prompts": prompts}, f"only with {param('writer', 'MODEL')}")
     place = path_of(getattr(bench, "path", bench), "bench", "a benchmark, or the path of one")
     folder = new_path(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)

@@ -28,6 +28,7 @@ def item_text(item: Item) -> Text:
     lines = [Text(safe(f"item {item.id}"), "bold")]
     sizes = [f"{image.width} × {image.height} {image.format}" for image in item.images]
     lines += _first(f"image {number}: {size}" for number, size in enumerate(sizes, 1))
+    lines += _first(f"{media.kind}: {_clipped(media.reference)} (not read)" for media in item.media)
     lines += _first(f"Q: {turn.question}\nA: {turn.answer}" for turn in item.history)
     lines += _first(filter(None, (item.hint, item.question)))
     signs = ("✔" if choice.correct else " " for choice in item.choices)

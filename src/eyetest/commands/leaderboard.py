@@ -9,7 +9,8 @@ from eyetest.commands.gathering import Scoring, flat, gather, settings
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Models, Overwrite, ShortModel, Where, Words
 from eyetest.commands.results import Found, estimates
-from eyetest.errors import InputError, heading, listed, typed
+from eyetest.errors import InputError, heading, listed, param, typed
+from eyetest.grammar import read_names, refuse_idle
 
 
 def leaderboard(
@@ -54,7 +55,9 @@ def leaderboard(
     from eyetest.reports.report import Material
     from eyetest.store import refuse_to_lose
 
-    file, words = None if page is None else new_path(page, "page"), [*several(by)]
+    file, words = None if page is None else new_path(page, "page"), read_names(several(by), "by")
+    if file is None:
+        refuse_idle({"links": links}, f"a table has no links; write a page with {param('page', 'FILE')}")
     if wrong := [word for word in words if not word.startswith("model.")]:
         raise InputError(f"{heading('by')}: found {wrong[0]}, expected model.PROPERTY")
     if file is not None:
@@ -91,7 +94,7 @@ def leaderboard(
 def _runs(path: str | Path) -> list[str | Path]:
     """A run, or all runs below a folder."""
     from eyetest.runs import is_run
-    from eyetest.runs.folder import MANIFEST
+    from eyetest.runs.stored import MANIFEST
 
     folder = Path(path)
     if is_run(folder) or not folder.is_dir():

@@ -1,6 +1,7 @@
 """The command ``measure``: estimates with intervals from the scores of runs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eyetest.commands import gathering
@@ -10,6 +11,7 @@ from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, External, Measurable, Models, Pairs, ShortModel, Where, Words
 from eyetest.commands.results import Found, Result, listing
 from eyetest.errors import InputError, heading, param
+from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.measures import Settings
@@ -66,6 +68,10 @@ def measure(
 
     """
     if list:
+        about_scores = {"by": by, "own": set, _EXTERNAL: external, "where": where, "models": models, "model": model}
+        refuse_idle(about_scores, f"{param('list', True)} measures nothing")
+        if runs:
+            raise InputError(f"{param('list', True)} measures nothing; leave the runs out")
         return _listed(name)  # type: ignore[return-value]
     if name is None:
         raise InputError(f"name a measure; {param('list', True)} shows all of them")
@@ -74,7 +80,7 @@ def measure(
     from eyetest.measures import MEASURES
     from eyetest.measures.results import own_settings, read_external
 
-    chosen, own = MEASURES[name], gathering.pairs(set, "own", "KEY=VALUE")
+    chosen, own = MEASURES[name], gathering.pairs(set, "own", "KEY=VALUE, such as over=items")
     if isinstance(own.get(_EXTERNAL), str):
         raise InputError(f"{heading('own')}: scores from elsewhere are given with {param(_EXTERNAL, 'CSV')}")
     if external is not None:
@@ -83,8 +89,9 @@ def measure(
         if not isinstance(external, Mapping):
             external = read_external(path_of(external, _EXTERNAL))
         own[_EXTERNAL] = dict(external)
-    how = settings(by, level, seed, own=own_settings(chosen, own))
+    plain = settings((), level, seed, own=own_settings(chosen, own))
     kept = gathering.gather(runs, Scoring(cluster=cluster, models=models, model=model, where=where))
+    how = replace(plain, by=tuple(gathering.tags_named(kept, by)))
     measured = chosen.measure(kept, how)
     return MeasureResult(measured.table, how, name, (*measured.notes, *printed.caveats(kept)))
 

@@ -1,6 +1,6 @@
 """The command ``reconcile``: attribute every point between two scores of one run to items and causes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eyetest.commands.base import new_path, observer, open_bench, several
-from eyetest.commands.gathering import wanted
+from eyetest.commands.gathering import refuse_no_condition
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Where, Words
 from eyetest.commands.results import Found, estimates, safe, table
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, heading, short
+from eyetest.grammar import words_of
 
 if TYPE_CHECKING:
     from eyetest.results.reconcile import Reconciled
@@ -79,6 +80,8 @@ def reconcile(
     from eyetest.store import refuse_to_lose, write_file
     from eyetest.tabular.table import parse_fields
 
+    refuse_no_condition(where)
+    conditions = where if isinstance(where, Mapping) else list(words_of(where))
     first, second = _opened(a), _opened(b)
     number = read_published(str(b)) if second is None else None
     if first is None:
@@ -87,10 +90,12 @@ def reconcile(
         raise InputError(f"{short(str(b))} is neither a run, a file nor a score such as 54.0 or 698/1730")
     named = None if bench is None else open_bench(bench)
     fields = parse_fields(several(map), "map", FIELDS, "given=hit")
+    if fields and not any(isinstance(side, Path) for side in (first, second)):
+        raise InputError(f"{heading('map')}: no file is named, and a run has no columns to map; leave it out")
     for name in (rules_a, rules_b):
         if name not in (None, "given"):
             RULE_SETS[name]  # an unknown name ends here, before anything is scored
-    places, only = [first] if second is None else [first, second], Selection(several(model), wanted(where))
+    places, only = [first] if second is None else [first, second], Selection(several(model), conditions)
     with TemporaryDirectory() as folder:
         sides = Sides(places, named, only, fields, Path(folder), observer().busy)
         if number is None:

@@ -16,17 +16,19 @@ from eyetest.commands.base import (
     open_bench,
     open_runs,
     place_of,
-    split_words,
+    several,
     tag_maps,
 )
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Benches, Models, Pairs, Runs, Words, panel
 from eyetest.commands.results import Found, Lines, estimates
-from eyetest.errors import InputError, counted, heading, param, short, typed
+from eyetest.errors import InputError, counted, heading, param, typed
+from eyetest.grammar import read_names, refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
+    from eyetest.prompts.sets import Prompts
     from eyetest.recipes.panels import Live
     from eyetest.recipes.refining import Refined, Refining
     from eyetest.records import Recipe
@@ -37,6 +39,7 @@ else:
     AnyRecipe = str
 
 _WHO = panel("Who answers", 1)
+_CONCURRENCY = 64
 _LIMITS = panel("How far it may go", 2)
 
 
@@ -57,7 +60,7 @@ def refine(
     ask_everything: Annotated[bool, _LIMITS] = False,
     retry_failed: Annotated[bool, _LIMITS] = False,
     dry_run: Annotated[bool, _LIMITS] = False,
-    concurrency: Annotated[int, _LIMITS] = 64,
+    concurrency: Annotated[int, _LIMITS] = _CONCURRENCY,
     budget: Annotated[Words, _LIMITS] = (),
 ) -> "RefineResult | Any":
     """Take a benchmark through a recipe: panels filter it, people review it, a selection comes out.
@@ -97,22 +100,23 @@ def refine(
     from eyetest.benchmarks import ReadOptions
     from eyetest.commands.run import PlanResult
     from eyetest.pages.item_links import items_at
-    from eyetest.recipes import loading
     from eyetest.recipes.panels import Live, Recorded, StoppedEarly, seat, seated_on_answers
     from eyetest.recipes.refining import Refining, refuse_foreign
-    from eyetest.records import Recipe
     from eyetest.results.gather import pool_keys, results_of
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
     folder, limits = new_path(to, "to"), limits_of(budget, concurrency)
-    plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
-    chosen, texts = loading.with_prompts(loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE")), prompts)
+    chosen, texts = _read_recipe(recipe, set, prompts)
     refuse_foreign(folder)
     if answers and dry_run:
         raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
+    if answers:
+        about_asking = {"ask_everything": ask_everything, "retry_failed": retry_failed, "prompts": prompts}
+        limits_given = {"budget": budget, "concurrency": concurrency != _CONCURRENCY}
+        refuse_idle(about_asking | limits_given, "recorded answers are read, and no model is asked")
     benchmark, recorded, scorer = open_bench(bench, ReadOptions()), open_runs(answers), Scorer()
-    manifest, seats, held_out = benchmark.manifest, _seats(panel), split_words(hold_out)
+    manifest, seats, held_out = benchmark.manifest, _seats(panel), read_names(several(hold_out), "hold_out")
     entries = {} if models is None else model_entries(models)
     source: Live | Recorded
     if recorded:
@@ -147,11 +151,19 @@ def refine(
     return RefineResult(folder, outcome, source.saved if isinstance(source, Live) else 0)
 
 
+def _read_recipe(recipe: "AnyRecipe", given: Pairs, prompts: str | None) -> "tuple[Recipe, Prompts]":
+    """The recipe with a user's settings, checked, and the prompts of its panels."""
+    from eyetest.recipes import loading
+    from eyetest.records import Recipe
+
+    settings = pairs(given, "set", "STAGE.KEY=VALUE, such as select.count=50")
+    plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
+    return loading.with_prompts(loading.with_settings(plain, settings), prompts)
+
+
 def _seats(panel: Pairs) -> dict[str, list[str]]:
-    seats = {name: split_words(of) for name, of in pairs(panel, "panel", "NAME=MODEL,MODEL").items()}
-    for name in (name for name, members in seats.items() if not members):
-        raise InputError(f"{heading('panel')}: found {short(name)} without models, expected NAME=MODEL,MODEL")
-    return seats
+    named = pairs(panel, "panel", "NAME=MODEL,MODEL, such as vision=a,b")
+    return {name: read_names(models, "panel") for name, models in named.items()}
 
 
 def _estimates(refining: "Refining", source: "Live") -> "Iterator[tuple[str, Estimate]]":
@@ -200,7 +212,9 @@ class RefineResult(Found):
     @cached_property
     def verdicts(self) -> "pl.DataFrame":
         """A verdict on every item at every stage that it reached, with its evidence."""
-        return pl.read_parquet(self.path / layout.VERDICTS, glob=False)
+        from eyetest.runs.stored import scan_table
+
+        return scan_table(self.path / layout.VERDICTS, "run eyetest refine again").collect()
 
     @cached_property
     def blind(self) -> "pl.DataFrame":

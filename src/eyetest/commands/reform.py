@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from eyetest.commands.base import new_path, observer, path_of, several
+from eyetest.commands.base import hinting_skip_bad, new_path, observer, path_of, several
 from eyetest.commands.gathering import pairs
-from eyetest.commands.lazy import msgspec
 from eyetest.commands.options import SHORT_N, AnyPath, Overwrite, Pairs, Paths, panel
 from eyetest.commands.results import NewBenchmark, Result, listing
-from eyetest.errors import InputError, counted, heading, nearest, param, typed
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, tallied, typed
+from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.reform.catalog import Dataset
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 else:
     AnyDataset = str
 
+_DATASETS = "datasets"
 _MODELS = panel("Models that write and check distractors", 1)
 
 
 def reform(
     name: AnyDataset,
-    what: str = "datasets",
+    what: str = _DATASETS,
     /,
     *,
     annotations: Annotated[Paths, Parameter(alias="-a")] = (),
@@ -33,6 +34,7 @@ def reform(
     set: Pairs = (),  # noqa: A002 (the name of the option)
     limit: Annotated[int | None, SHORT_N] = None,
     seed: int = 0,
+    skip_bad: bool = False,
     writer: Annotated[str | None, _MODELS] = None,
     checker: Annotated[str | None, _MODELS] = None,
     models: Annotated[AnyPath | None, _MODELS] = None,
@@ -52,6 +54,7 @@ def reform(
         set: A setting of the reformer: options=6; repeatable.
         limit: Use only the first N items.
         seed: Random seed of distractors and their order.
+        skip_bad: Leave out records that cannot be read, and say which.
         writer: Model that writes distractors for open answers (see eyetest run).
         checker: Another model, which checks them.
         models: A models.yaml with both.
@@ -66,7 +69,12 @@ def reform(
 
     """
     if name == "list":
+        about_dataset = {"annotations": annotations, "images": images, "to": to, "set": set, "limit": limit}
+        about_dataset |= {"writer": writer, "checker": checker, "models": models}
+        refuse_idle(about_dataset, "a list reads no dataset")
         return cast("NewBenchmark", _catalogue(what))  # a dataset gives a benchmark, which is what programs ask for
+    if what != _DATASETS:
+        raise InputError(f"{what!r}: only reform list takes a second word; leave it out")
     paths = tuple(path_of(path, "annotations") for path in several(annotations))
     from eyetest.recipes.options_folder import authors_of, write_open_options
     from eyetest.reform.building import MISSING, Reforming
@@ -75,6 +83,7 @@ def reform(
     from eyetest.reform.reformers import Kit
 
     dataset = load_dataset(name) if isinstance(name, str) else name
+    dataset = dataset.with_settings(_settings(set))
     if not paths:
         raise InputError(f"{param('annotations', 'PATH')} is missing: {dataset.files or 'which files?'}")
     if to is None:
@@ -82,34 +91,49 @@ def reform(
     if limit is not None and limit < 1:
         raise InputError(f"{heading('limit')}: found {limit}, expected at least 1")
     plan = Reforming(
-        dataset=msgspec.structs.replace(dataset, settings=dataset.settings | _settings(set)),
+        dataset=dataset,
         annotations=paths,
         images=path_of(images, "images") if images is not None else None,
         to=new_path(to, "to"),
         limit=limit,
         seed=seed,
+        skip_bad=skip_bad,
         overwrite=overwrite,
     )
     kit, title = Kit(seed), f"reforming {dataset.name}"
     if (authors := authors_of(writer, checker, models)) is not None:
         write_open_options(plan, authors, kit, observer().watch)
-    with observer().steps(title) as step:
+    with observer().steps(title) as step, hinting_skip_bad():
         done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
-    notes = [f"skipped: {reason} ({count:,})" for reason, count in done.passed_over.items()]
+    skipped = [(reason, _places(done.passed_in[reason], count)) for reason, count in done.passed_over.items()]
+    notes = [f"skipped: {reason} ({places})" for reason, places in skipped]
+    if done.bad:
+        notes.append(f"{counted(len(done.bad), 'record')} left out: {tallied(done.bad)}")
     if done.without_images:
         missing = counted(done.without_images, "item")
         notes.append(f"{missing} without images ({param('images')}); the tag {MISSING} names them")
     notes += [*done.notes, f"next: {typed('eyetest', 'audit', done.benchmark.path)}"]
-    facts = {"records": done.records, "passed_over": done.passed_over}
+    facts = {"records": done.records, "passed_over": done.passed_over, "skipped": len(done.bad)}
     line = f"{counted(done.items, 'item')} of {counted(done.records, 'record')} → {done.benchmark.path}"
     return NewBenchmark(done.benchmark, line, facts, notes)
+
+
+def _places(files: Mapping[str, int], number: int) -> str:
+    """How many records were skipped, and in which files."""
+    named = {file: count for file, count in files.items() if file}
+    if not named:
+        return f"{number:,}"
+    if len(named) == 1 and sum(named.values()) == number:
+        return f"{number:,} in {next(iter(named))}"
+    each = [f"{count:,} in {file}" for file, count in named.items()]
+    return f"{number:,}: {listed(each)}"
 
 
 def _settings(given: Pairs) -> dict[str, Any]:
     """Settings of the reformer from ``options=6``, ``hard=[similarity]``."""
     from eyetest.store.handwritten import parse_yaml
 
-    read = pairs(given, "set", "KEY=VALUE")
+    read = pairs(given, "set", "KEY=VALUE, such as options=6")
     if isinstance(given, Mapping):
         return read
     return {key.strip(): parse_yaml(value, heading("set")) for key, value in read.items()}

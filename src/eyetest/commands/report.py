@@ -24,7 +24,7 @@ from eyetest.commands.options import (
     panel,
 )
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, listed, param, typed
+from eyetest.errors import InputError, counted, listed, naming_benchmark, param, typed
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -113,7 +113,8 @@ def report(
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
         step("measuring", 0.3)
-        material = drawing.Material(results, gathering.settings(by, level, seed), sources.funnel)
+        measuring = gathering.settings(gathering.tags_named(results, by), level, seed)
+        material = drawing.Material(results, measuring, sources.funnel)
         drawn = drawing.tell(material)
         step("drawing", 0.6)
         scorer = chosen_scorer(sources.runs[0]) if sources.runs else Scorer()
@@ -236,7 +237,11 @@ class _Sources:
         from eyetest.results.scores import benchmark_of, chosen_benchmark
 
         keys = [(run, chosen_benchmark(run)) for run in self.runs]
-        asked = [benchmark_of(run, key) for run, key in keys if run.manifest.benchmark is not None or key is not None]
+        asked = [
+            benchmark_of(run, key, naming_benchmark(run.path))
+            for run, key in keys
+            if run.manifest.benchmark is not None or key is not None
+        ]
         known: dict[str, Benchmark] = {}
         for benchmark in (*self.benchmarks, *asked):
             known.setdefault(benchmark.manifest.fingerprint, benchmark)

@@ -12,6 +12,7 @@ from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import SERVED, AnyPath, Overwrite, Paths, Words
 from eyetest.commands.results import Found, NewBenchmark, Written, estimates, safe
 from eyetest.errors import InputError, counted, heading, param, short, typed
+from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.studio.project import ReviewProject
@@ -21,6 +22,7 @@ else:
     Reviewers = Words
 
 _NOT_SERVED = "none"
+_USUAL_ROLE = "reviewer"
 
 
 def review(
@@ -73,6 +75,10 @@ def review(
 
     named: list[Path | str] = several(places)
     settings = reviews.ReviewSettings(items, reviewers, form, solve)
+    if address == _NOT_SERVED:
+        refuse_idle(
+            {"browser": browser, "public": public, "proxy": proxy}, f"{param('address', 'none')} serves nothing"
+        )
     host, port = read_address(None if address == _NOT_SERVED else address)
     front = read_front(host, public, proxies := several(proxy))
     folder = new_path(to, "to") if to is not None else None
@@ -105,7 +111,7 @@ def review(
     return None
 
 
-def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", revoke: bool = False) -> Written:
+def invite(name: str, /, *, on: AnyPath, role: str = _USUAL_ROLE, revoke: bool = False) -> Written:
     """Print a personal link to a review, or withdraw it.
 
     The link works for 30 days, in the browser that opens it first. A new link replaces an earlier one.
@@ -126,6 +132,7 @@ def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", revoke: bool = 
     """
     with reviews.find_review(path_of(on, "on")) as project:
         if revoke:
+            refuse_idle({"role": role != _USUAL_ROLE}, f"{param('revoke', True)} gives no role")
             project.people.revoke(name)
             again = typed("eyetest", "review", "invite", name, "--on", project.folder)
             return Written(f"the link of {name} is withdrawn", {"name": name}, [f"a new link: {again}"])
@@ -219,10 +226,12 @@ def import_review(file: AnyPath, /, *, on: AnyPath, reviewer: Reviewers = ()) ->
     words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
     names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
     for word in words:  # without an id, the name for decisions without a user
-        user, name = word.split("=", 1) if "=" in word else ("", word)
-        if not name.strip():
+        user, name = (part.strip() for part in (word.split("=", 1) if "=" in word else ("", word)))
+        if not name:
             raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
-        names[user.strip()] = name.strip()
+        if user in names:
+            raise InputError(f"{heading('reviewer')}: {short(user or name)} is given twice; leave one of the two out")
+        names[user] = name
     path = path_of(file, "file")
     with reviews.find_review(path_of(on, "on")) as project:
         read, added = read_review(project, reviews.reviewed_collection(project, observer().busy), path, names)

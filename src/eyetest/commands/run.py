@@ -12,6 +12,7 @@ from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Words, panel
 from eyetest.commands.results import Found, safe
 from eyetest.errors import InputError, counted, heading, param
+from eyetest.grammar import refuse_repeated
 
 if TYPE_CHECKING:
     from eyetest.commands.asking import RunResult
@@ -128,7 +129,7 @@ def run(
         sampling={name: value for name, value in sampling.items() if value is not None},
         seed=seed,
         limit=limit,
-        items=tuple(several(item)),
+        items=_items_named(item, limit),
         limits=limits,
         retry_failed=retry_failed,
         until=until,
@@ -141,6 +142,15 @@ def run(
     if folder is None or dry_run:
         return PlanResult({"": session.estimate(folder)})
     return job.execute(session, folder)
+
+
+def _items_named(item: Words, limit: int | None) -> tuple[str, ...]:
+    """The ids of the items to ask; a limit beside them would drop some of them."""
+    ids = tuple(several(item))
+    refuse_repeated(map(str, ids), "item")
+    if ids and limit is not None:
+        raise InputError(f"{heading('limit')}: {param('item')} names the items already; leave one of the two out")
+    return ids
 
 
 class PlanResult(Found):
@@ -172,7 +182,7 @@ def estimate_table(estimate: "Estimate") -> Table:
         ("answered before", estimate.stored, ""),
         ("failed before", estimate.failed, f" ({param('retry_failed', True)} asks them again)"),
         ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
-        ("without an image", estimate.no_image, " are to show an image and have none"),
+        ("without an image", estimate.no_image, " are about items without an image, and are labelled no-image"),
     )
     rows += [(name, f"{count:,}{about}") for name, count, about in counts if count]
     rows += [("cannot be asked", f"{count:,}: {why}") for why, count in estimate.not_applicable.most_common()]

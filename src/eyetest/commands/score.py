@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Group
 from rich.text import Text
 
-from eyetest.commands.base import observer, open_bench, open_run, path_of, split_words
+from eyetest.commands.base import observer, open_bench, open_run, path_of
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Words, panel
 from eyetest.commands.results import Found, Lines, estimates, safe
-from eyetest.errors import InputError, counted, heading, param
+from eyetest.errors import InputError, counted, heading, param, typed
+from eyetest.grammar import refuse_idle, split_parts, words_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -86,9 +87,13 @@ def score(
     from eyetest.scoring import RULE_SETS, Scorer, read_choice
 
     if text is not None:
-        given = split_words(options) if isinstance(options, str) or len(options) < 2 else options
+        listed_options = isinstance(options, str) or len(options) == 1
+        given = split_parts(words_of(options)[0], "options") if listed_options else options
         if run is not None:
             raise InputError(f"{heading('text')}: one reply is read without a run; leave the run out")
+        about_run = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
+        about_run |= {"sentences": sentences, "models": models, "prompts": prompts}
+        refuse_idle(about_run, "one reply is read by rules alone")
         if not 2 <= len(given) <= MAX_CHOICES:
             raise InputError(f"{heading('options')}: found {len(given)}, expected from 2 to {MAX_CHOICES}")
         names = RULE_SETS if rules == "all" else [rules]
@@ -97,6 +102,9 @@ def score(
         raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
     if options:
         raise InputError(f"{heading('options')}: these are the options of one reply; give it with {param('text')}")
+    if judge is None and sentences is None:
+        why = f"it is for a model that reads: {param('judge', 'SPEC')} or {param('sentences', 'SPEC')}"
+        refuse_idle({"models": models, "prompts": prompts}, why)
     scorer, opened = Scorer(rules, metric, rescore_given=rescore_given), open_run(run)
     known = None if models is None else path_of(models, "models")
     named = (parse_models([spec], known) if spec else {} for spec in (judge, sentences))
@@ -123,8 +131,12 @@ class ScoreResult(Found):
 
     def __init__(self, run: "Run", benchmark: "Benchmark", scorer: "Scorer", path: Path) -> None:
         """``path``: the table of scores."""
+        from eyetest.results.scores import joined_by_id
+        from eyetest.results.suspects import suspicious_replies
+        from eyetest.runs.stored import responses_frame, scan_table
+
         self.run, self.path = run, path
-        table, left = pl.scan_parquet(path, glob=False), _left(path)
+        table, left = scan_table(path), _left(path)
         frame = _means(run, benchmark, table)
         unseen = [word for words in _COUNTED.values() for word in words if not frame[word].sum()]
         where = Lines(f"{scorer.rules.version} → {path}", style="dim")
@@ -133,22 +145,27 @@ class ScoreResult(Found):
             "reworded": "answers are to a wording that people have changed since, and have no score",
             "unanswered": f"of {left['planned']:,} planned calls have no answer",
         }
-        notes = list(printed.scored_by_others(printed.score_counts(table)))
+        notes = printed.many_unread_of(benchmark.manifest.name, table)
+        notes += printed.long_replies(table, responses_frame(run.path))
+        notes += printed.scored_by_others(printed.score_counts(table))
+        notes += suspicious_replies(run, benchmark)
+        notes += filter(None, [joined_by_id(run, benchmark)])
         notes += [f"{left[kind]:,} {what}" for kind, what in about.items() if left[kind]]
         if left["given"]:
             kept = f"{counted(left['given'], 'answer')} keep the score that they came with: no text or no answer key"
             rescore = f"{param('rescore_given', True)} scores answers that came with a score by these rules"
             notes.append(kept if scorer.rescore_given else rescore)
-        data = {"scores": str(path), "groups": frame.to_dicts(), **left}
+        data = {"scores": str(path), "groups": frame.to_dicts(), **left, "notes": notes}
         super().__init__("scores", frame, notes, Group(estimates(frame.drop(unseen)), where), data)
 
     @cached_property
     def scores(self) -> "pl.DataFrame":
         """One row an answer, with the rule that read it, its score and the ``reply``."""
         from eyetest.records import Score, columns
-        from eyetest.runs.stored import one_line_if_damaged, responses_frame
+        from eyetest.runs.stored import one_line_if_damaged, responses_frame, scan_table
 
-        scores = pl.read_parquet(self.path, glob=False).select(columns(Score))
+        again = f"score it again: {typed('eyetest', 'score', self.run.path)}"
+        scores = scan_table(self.path, again).select(columns(Score)).collect()
         with one_line_if_damaged(self.run.path):
             replies = responses_frame(self.run.path).select("request", pl.col("text").alias("reply")).collect()
         return scores.join(replies, on="request", how="left", maintain_order="left")
@@ -171,8 +188,9 @@ def _left(path: Path) -> dict[str, int]:
     """How many answers have no score, and why; and how many keep one that others gave."""
     from eyetest.records import GIVEN
     from eyetest.results.scores import read_provenance
+    from eyetest.runs.stored import scan_table
 
-    table = pl.scan_parquet(path, glob=False)
+    table = scan_table(path)
     rows, given = table.select(pl.len(), (pl.col("rule") == GIVEN).sum().alias(GIVEN)).collect().row(0)
     made = read_provenance(path)
     assert made is not None

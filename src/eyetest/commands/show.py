@@ -10,11 +10,12 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
+from eyetest.commands.base import open_bench, path_of, read_options, several
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyRun, Bench, Words
 from eyetest.commands.results import LONGEST_SHOWN, Found, Lines, estimates, listing, safe, table
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
+from eyetest.errors import InputError, counted, heading, listed, naming_benchmark, nearest, param, short
+from eyetest.grammar import choose_names
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -70,8 +71,11 @@ def show(
         raise InputError(f"{heading('model')}: only with an item of a run")
     if condition is not None and (is_answered or item is None):
         raise InputError(f"{heading('condition')}: only with an item of a benchmark")
+    has_rows = item is not None if is_answered else item is None
+    if limit is not None and not has_rows:
+        raise InputError(f"{heading('limit')}: only with a benchmark, or with an item of a run")
     if is_answered:
-        return StatusResult(Run(path)) if item is None else _answers(Run(path), item, split_words(model), limit)
+        return StatusResult(Run(path)) if item is None else _answers(Run(path), item, several(model), limit)
     if item is None and (not path.exists() or path.suffix in (".yaml", ".yml")):
         return _list(str(path)) if str(path) in _LISTS else _recipe(str(path))
     if not path.exists():
@@ -87,9 +91,13 @@ def show(
 
 
 def contents(counts: "ItemCounts") -> str:
-    """``1,000 items (540 choice, 460 text), 967 images``."""
+    """``1,000 items (540 choice, 460 text), 967 images``; media that are not read are named so."""
     kinds = [f"{n:,} {kind}" for n, kind in ((counts.choice_items, "choice"), (counts.text_items, "text")) if n]
-    return f"{counts.items:,} items ({', '.join(kinds)}), {counts.images:,} images"
+    from eyetest.benchmarks.media import media_note
+
+    shown = [f"{counts.images:,} images"] if counts.images or not counts.media else []
+    shown += [media_note(counts.media)] if counts.media else []
+    return f"{counts.items:,} items ({', '.join(kinds)}), {', '.join(shown)}"
 
 
 def benchmark_facts(benchmark: "Benchmark") -> dict[str, str]:
@@ -155,6 +163,7 @@ def _item(item: "Item", word: str | None) -> Found:
     from eyetest.commands.item_text import as_text, item_text, prompt_text
     from eyetest.prompts import CannotApply, build
     from eyetest.prompts.conditions import read_conditions
+    from eyetest.prompts.sent import named_by_what_is_sent, refuse_unsent
 
     if word is None:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
@@ -163,8 +172,9 @@ def _item(item: "Item", word: str | None) -> Found:
     condition, *others = read_conditions(word)
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
+    refuse_unsent([item], [condition])
     try:
-        prompt = build(item, condition)
+        prompt = build(item, named_by_what_is_sent(item, condition))
     except CannotApply as refusal:
         raise InputError(f"item {short(item.id)} cannot be asked this way: {refusal.reason}") from None
     rows = [
@@ -268,14 +278,12 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
 
     if run.manifest.benchmark is None:
         raise InputError(f"{run.path} names no benchmark; import its answers with {param('bench')} to see its items")
-    benchmark = benchmark_of(run)
+    benchmark = benchmark_of(run, hint=naming_benchmark(run.path))
     record, calls = benchmark[item], planned_calls(run, [item])
     if calls.is_empty():
         raise InputError(f"{run.path} asked nothing about item {short(item)}")
-    if unknown := [name for name in models if name not in calls["model"]]:
-        known = nearest(unknown[0], calls["model"])
-        raise InputError(f"{heading('model')}: no answer of {short(unknown[0])} to this item; {known}")
-    calls = calls.filter(pl.col("model").cast(pl.String).is_in(models)) if models else calls
+    names = choose_names(models, "model", set(calls["model"]), "answer to this item by")
+    calls = calls.filter(pl.col("model").cast(pl.String).is_in(names)) if names else calls
     cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
     read = ("reading", "choice", "rule", "why", "metric", "score")
     rows = [

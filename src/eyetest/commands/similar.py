@@ -10,7 +10,8 @@ from eyetest.commands.base import new_path, observer, open_bench, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Words
 from eyetest.commands.results import Found, estimates
-from eyetest.errors import InputError, counted, heading, nearest, short
+from eyetest.errors import InputError, counted, heading, nearest, param, short
+from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -64,6 +65,8 @@ def similar(
     file = None if page is None else new_path(page, "page")
     if file:
         refuse_to_lose(file, overwrite=overwrite, ours=None)
+    else:
+        refuse_idle({"color": color}, f"it colors the map of a page; write one with {param('page', 'FILE')}")
     if count < 1:
         raise InputError(f"{heading('count')}: found {count}, expected 1 or more")
     benchmarks = [open_bench(bench)] if other is None else [open_bench(bench), open_bench(other)]
@@ -85,7 +88,7 @@ def embedded(
     from eyetest.similarity.encoders import chosen_encoders
     from eyetest.similarity.search import PARTS, embed
 
-    specs, notes = chosen_encoders(words), list[str]()
+    specs, notes = chosen_encoders(words, compare), list[str]()
     if compare not in PARTS:
         raise InputError(f"{heading('compare')}: found {short(compare)}; {nearest(compare, PARTS)}")
     if bare := [b.manifest.name for b in benchmarks if not b.manifest.counts.images and compare != "text"]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from eyetest.commands.base import new_path, open_bench, path_of, several
 from eyetest.commands.gathering import gather
-from eyetest.commands.lazy import layout, pl
+from eyetest.commands.lazy import layout, pl, printed
 from eyetest.commands.measure import MeasureResult
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, counted, heading, param, percent
+from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -23,6 +24,7 @@ else:
     Part = Bench
 
 _DRAWN = panel("A small subset from answers", 1)
+_SHARE = 0.1
 _LIKE = panel("A subset that matches other items", 2)
 
 
@@ -36,7 +38,7 @@ def subset(
     option_count: int | None = None,
     seed: int = 0,
     answers: Annotated[Runs, _DRAWN] = (),
-    share: Annotated[float, _DRAWN] = 0.1,
+    share: Annotated[float, _DRAWN] = _SHARE,
     estimate: Annotated[Runs, _DRAWN] = (),
     like: Annotated[Bench | None, _LIKE] = None,
     compare: Annotated[str, _LIKE] = "both",
@@ -100,6 +102,10 @@ def subset(
         raise InputError(
             f"{heading('answers')}: {param('like', 'BENCHMARK')} needs no answers; leave one of the two out"
         )
+    if like is None:
+        refuse_idle({"compare": compare != "both", "encoder": encoder}, f"only with {param('like', 'BENCHMARK')}")
+        drawn = f"{param('answers', 'RUN')} or {param('like', 'BENCHMARK')}"
+        refuse_idle({"share": share != _SHARE and not runs}, f"a share is drawn only with {drawn}")
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
     folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
@@ -169,8 +175,9 @@ def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:
     folder = path_of(getattr(part, "path", part), "bench")
     if not (folder / CURVES).is_file() and (folder.parent / CURVES).is_file():
         folder = folder.parent  # the benchmark of a subset was named
-    rows, notes = estimate_scores(read_curves(folder), gather(runs))
-    return MeasureResult(rows, Settings(), "estimate", notes)
+    results = gather(runs)
+    rows, notes = estimate_scores(read_curves(folder), results)
+    return MeasureResult(rows, Settings(), "estimate", [*notes, *printed.many_unread(results)])
 
 
 class SubsetResult(NewBenchmark):

@@ -18,7 +18,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import REPEATS
 from eyetest.benchmarks.opening import cache_folder, forget_older
 from eyetest.benchmarks.tags import TagMaps
-from eyetest.errors import counted, param
+from eyetest.errors import counted, name_folder, names_of, param
 from eyetest.probes.duplicates import Key, item_key, question_key
 from eyetest.probes.subject import has_its_images, names_images
 from eyetest.records import DIALOGUE, POOL, Item, Lineage, Manifest, PooledSource, tag_word
@@ -73,6 +73,8 @@ def open_pool(pooling: Pooling, progress: Progress, tell: Callable[[str], None])
     known = [(source.name, source.benchmark.manifest.fingerprint, source.licence) for source in sources]
     whose = "\n".join(str(source.benchmark.path.resolve()) for source in sources)
     cached = cache_folder(os.fsencode(whose), known, (), name)
+    for folder in (cached, cached.absolute(), cached.resolve()):
+        name_folder(str(folder), *chain.from_iterable(names_of(str(source.benchmark.path)) for source in sources))
     if not is_benchmark(cached):
         for line in pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress).notes:
             tell(line)

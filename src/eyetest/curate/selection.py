@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache, partial
 from hashlib import blake2b
 from typing import NamedTuple
 from unicodedata import normalize
@@ -13,6 +14,7 @@ from unicodedata import normalize
 import msgspec
 
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
+from eyetest.grammar import Filterable, read_filters
 from eyetest.records import VALUES_BETWEEN, Item, ModelEntry, Select, joined_words
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
@@ -216,23 +218,21 @@ def _unmet(pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], s
 
 def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
     """The items that have, for each tag that ``TAG=A,B`` names, one of the values."""
-    wanted: dict[str, list[str]] = {}
-    for word in words:
-        tag, equals, values = word.partition("=")
-        if not equals or not values:
-            raise InputError(f"{heading('only')}: found {short(word)}, expected TAG=VALUE,VALUE")
-        wanted.setdefault(tag, []).extend(value.strip() for value in values.split(","))
-    check_tags(items, wanted)
-    for tag, names in wanted.items():
-        known = set(by_value(items, tag, every=True)) - {""}
-        for value in names:
-            if value not in known:
-                raise InputError(f"no item has the {tag} {short(value)}; {nearest(value, known)}")
-    kept = [item for item in items if all({*item.values(tag)} & {*wanted[tag]} for tag in wanted)]
-    if not kept:
-        asked = " and ".join(f"{tag} {' or '.join(map(short, names))}" for tag, names in wanted.items())
-        raise InputError(f"no item has {asked or 'anything'}")
+    tags = {tag for item in items for tag in item.tags}
+    filters = read_filters(words, Filterable(tags, cache(partial(_values, items)), "only", "tag"))
+    kept = [item for item in items if all({*item.values(tag)} & {*values} for tag, values, _ in filters)]
+    for tag, values, _ in filters:
+        for value in values:
+            if value not in _values(kept, tag):
+                rest = [f"{other}={','.join(names)}" for other, names, _ in filters if other != tag]
+                beside = f" and {listed(rest)}" if rest else ""
+                raise InputError(f"{heading('only')}: no item has {tag}={value}{beside}; leave one of the two out")
     return kept
+
+
+def _values(items: Sequence[Candidate], tag: str) -> set[str]:
+    """The values of a tag among some items."""
+    return {*by_value(items, tag, every=True)} - {""}
 
 
 def unseen(

@@ -21,7 +21,10 @@ from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, IntervalEstimate, column_means
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit, posterior_abilities, probabilities
 from eyetest.measures.tables import side_by_side
+from eyetest.records import WITH_MEDIUM
+from eyetest.runs.stored import scan_table
 from eyetest.store import replacing_file
+from eyetest.store.files import add_checksum
 
 Places = NDArray[np.intp]
 Seed = int | Sequence[int]
@@ -36,7 +39,6 @@ _FEWEST_ITEMS = 20
 _SPLITS, _LEFT_OUT = 40, 4  # of the models, one in four is left out of each split
 _DRAWS = 16
 _ROUNDING = 1e-12
-_USUAL_MODALITY = "image"
 _TARGETS = {"at random": "models held out at random", "stronger": "models stronger than those that choose"}
 
 
@@ -151,12 +153,13 @@ def write_curves(folder: Path, basis: Curves) -> None:
     for name, table in ((CURVES, curves), (PANEL, panel)):
         with replacing_file(folder / name) as path:
             table.write_parquet(path, compression="zstd")
+            add_checksum(path)
 
 
 def read_curves(folder: Path) -> Curves:
     """Read the basis of the subset in a folder."""
     try:
-        curves, panel = (pl.read_parquet(folder / name, glob=False) for name in (CURVES, PANEL))
+        curves, panel = (scan_table(folder / name, "draw the subset again").collect() for name in (CURVES, PANEL))
         items, slopes, intercepts, chances, taken = curves.select(
             "item", "slope", "intercept", "chance", "drawn"
         ).get_columns()
@@ -250,11 +253,12 @@ def _with_ends(found: IntervalEstimate) -> str:
 
 
 def usual_modality(results: Results) -> str:
-    """The modality whose answers count: image, or the only one."""
+    """The modality whose answers count: that with the medium, or the only one."""
     modalities = values_of(results, "modality")
-    if _USUAL_MODALITY not in modalities and len(modalities) > 1:
-        raise InputError(f"{heading('answers')}: several modalities, none is {_USUAL_MODALITY}: {listed(modalities)}")
-    return _USUAL_MODALITY if _USUAL_MODALITY in modalities else modalities[0]
+    usual = next((modality for modality in WITH_MEDIUM if modality in modalities), None)
+    if usual is None and len(modalities) > 1:
+        raise InputError(f"{heading('answers')}: several modalities, none is {WITH_MEDIUM[0]}: {listed(modalities)}")
+    return usual or modalities[0]
 
 
 def draw_small(

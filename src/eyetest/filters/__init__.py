@@ -80,7 +80,10 @@ class Seat(NamedTuple):
 
 @dataclass(frozen=True)
 class FilterInput:
-    """A stage, the items that reached it, and the panel's answers to them."""
+    """A stage, the items that it judges, and the panel's answers to them.
+
+    These are the items that reached the stage. A filter that ``learns`` also gets those that earlier stages removed.
+    """
 
     stage: Stage
     items: Sequence[Item]
@@ -108,10 +111,14 @@ class Filter:
     name: str
     summary: str
     uses: frozenset[str]  # the fields of a stage that it understands, beside its name and its panel
-    judge: Callable[[FilterInput], Iterator[Verdict]]  # gives one verdict for each item
+    judge: Callable[[FilterInput], Iterator[Verdict]]  # gives one verdict for each item, in their order
     rule: Callable[[Stage, int, int, int], StoppingRule | None] = lambda stage, seats, size, tests: None
     """When asking may stop (by stage, seats, the recipe's size of the panel, tests); it holds for items that stay.
     None where every answer is needed. It refuses a stage that cannot work."""
+    learns: bool = False
+    """Whether its verdict on an item rests on the answers to others, because it fits a model to all of them. Such a
+    filter is also given the items that earlier stages removed, so that it finds in a combination what it finds alone;
+    its verdicts on them are ignored."""
 
 
 FILTERS: Registry[Filter] = Registry("filter", __name__, "FILTERS", "filter")

@@ -30,7 +30,10 @@ from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter, tag
 _LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 _USUAL_RATE = 0.05  # of good items among those that a test throws out, where a stage says none
 _TOO_FEW = "too few items are like it to rule out a shared belief"
-_SLOT = re.compile(r"<[^<>]*>|\"[^\"]*\"|“[^”]*”|«[^»]*»|‘[^’]*’|(?<!\w)'[^']*'(?!\w)|(?<!\w)[-+]?\d[\d.,:/%]*(?!\w)")
+_SLOT = re.compile(
+    r"<[^<>]{0,300}>|\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’|(?<!\w)'[^']{0,300}'(?!\w)"
+    r"|(?<!\w)[-+]?\d[\d.,:/%]{0,300}(?!\w)"
+)
 _NAME = re.compile(r"(?<=[^.?!:\s] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 _WORD = re.compile(r"\*|[\w'-]+")
 _FEWEST_WORDS, _MOST_WORDS = 3, 40  # of a template, beside its slots; of a question in which any word may be a slot
@@ -276,11 +279,13 @@ FILTERS = (
         "drop items that the panel knows without the image, beyond chance and preferences, at a stated rate",
         frozenset({"rate", "right", "cluster"}),
         _judge_chance,
+        learns=True,
     ),
     Filter(
         "leaks",
         "drop items that some models know blind and their language models do not, at a stated rate of errors",
         frozenset({"rate", "right", "then", "cluster"}),
         _judge_leaks,
+        learns=True,
     ),
 )

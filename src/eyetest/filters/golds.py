@@ -30,7 +30,7 @@ from eyetest.records import (
     letter,
 )
 
-_LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
+_LAST_LINE = re.compile(r"(?:^|\n)[^\w\n]{0,40}(?:answer\W{1,40})?(yes|no)\W{0,40}$", re.IGNORECASE)
 _WORD = re.compile(r"\b(YES|NO)\b")
 
 
@@ -54,8 +54,8 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
     positions = {item.id: position for position, item in enumerate(suspects)}
     cut = case.stage.keep["sound"]  # without odds it cannot be applied, and every item is kept
     keeps = [math.isnan(flawed) or cut.holds(1 - flawed) for flawed in weighed.flawed.tolist()]
-    sent = weighed.flawed[~np.array(keeps, bool)]
-    worth = {"sent": len(sent), "wrong of these, by these odds": _rounded(sent.sum(), 1)}
+    doubted = weighed.flawed[~np.array(keeps, bool)]
+    worth = {"doubted": len(doubted), "wrong of these, by these odds": _rounded(doubted.sum(), 1)}
     worth |= {"independent models": round(weighed.independent, 1), "prior": weighed.prior}
     for item in case.items:
         if item.id not in positions:
@@ -167,6 +167,7 @@ FILTERS = (
         frozenset({"keep", "then", "people"}),
         _judge_golds,
         _gold_rule,
+        learns=True,
     ),
     Filter(
         "zero-pass",

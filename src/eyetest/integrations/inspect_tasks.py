@@ -13,7 +13,9 @@ from eyetest.errors import InputError, MissingExtraError, short
 from eyetest.models import Images
 from eyetest.prompts import CannotApply, build
 from eyetest.prompts.conditions import read_conditions
+from eyetest.prompts.sent import named_by_what_is_sent, refuse_unsent
 from eyetest.records import Choice, Condition, Item, Prompt, Response, Words, letter, shown_order
+from eyetest.records.finishes import INSPECT_FINISHES, stored_outcome
 from eyetest.scoring import Scorer
 
 try:
@@ -26,7 +28,6 @@ except ImportError:
     raise MissingExtraError("tasks for inspect-ai need it: pip install 'eyetest[inspect]'") from None
 
 _READ = ("chosen", "text")
-_OUTCOMES = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "blocked"}
 _ROLES = {"user": ChatMessageUser, "assistant": ChatMessageAssistant, "system": ChatMessageSystem}
 
 
@@ -43,15 +44,17 @@ def benchmark(path: str, condition: str = "image", rules: str = "eyetest") -> Ta
     opened, how, *more = open_bench(path), *read_conditions(condition)
     if more or how.method != "generate":
         raise InputError(f"condition: found {short(condition)}, expected one condition that generates answers")
+    refuse_unsent(opened, [how])
     images, samples = Images(opened.images), []
     for item in opened:
+        sent = named_by_what_is_sent(item, how)
         try:
-            prompt = build(item, how)
+            prompt = build(item, sent)
         except CannotApply:
             continue
-        order = shown_order(item, how)
+        order = shown_order(item, sent)
         golds = [letter(shown) for shown, at in enumerate(order) if at in item.gold]
-        about = {"item": msgspec.to_builtins(item), "condition": msgspec.to_builtins(how)}
+        about = {"item": msgspec.to_builtins(item), "condition": msgspec.to_builtins(sent)}
         target = golds if item.choices else list(item.references)
         samples.append(Sample(_messages(prompt, images), target=target, id=item.id, metadata={"eyetest": about}))
     dataset = MemoryDataset(samples, name=opened.manifest.name)
@@ -76,7 +79,7 @@ def extraction(rules: str = "eyetest") -> Any:
 
     async def score(state: TaskState, target: Target) -> Score:
         item, condition = _asked(state, target)
-        outcome: Any = _OUTCOMES.get(state.output.stop_reason or "", "answered")
+        outcome = stored_outcome("answered", state.output.stop_reason or "", "", INSPECT_FINISHES)
         text = state.output.completion
         found = reader.score(item, condition, Response(request="", outcome=outcome, text=text))
         answer = found.choice if item.choices else text

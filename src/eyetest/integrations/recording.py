@@ -15,12 +15,13 @@ from typing import Any
 
 import msgspec
 
+from eyetest.benchmarks.media import media_of_value
 from eyetest.commands.base import new_path
 from eyetest.commands.exchange import import_file
 from eyetest.commands.options import AnyPath
 from eyetest.errors import InputError, system_words
-from eyetest.records import letter
-from eyetest.records.tables import failure_notice
+from eyetest.records import Media, letter
+from eyetest.records.notices import failure_notice
 from eyetest.runs import Run
 from eyetest.store import replacing_file, store_of
 from eyetest.store.files import BusyError
@@ -51,6 +52,7 @@ class Recorder:
     ) -> dict[str, Any]:
         """A request, identified by its content: the text as sent, PIL images or files of images, gold, settings."""
         shown = [name for name in (self._image(task, image) for image in images) if name]
+        media = [medium for image in images for medium in _media(image)]
         about = {
             "model": self.model,
             "item": item,
@@ -59,6 +61,7 @@ class Recorder:
             "target": target,
             "more": more,
         }
+        about |= {"media": msgspec.to_builtins(media)} if media else {}
         content = sha256(msgspec.json.encode(about)).hexdigest()[:32]
         sample = self._asked[task, item, content]
         self._asked[task, item, content] += 1
@@ -134,6 +137,15 @@ class Recorder:
         return kept.name
 
 
+def _media(shown: Any) -> list[Media]:
+    """The video, sound or document that a harness shows by its path or address, or as the samples of a sound."""
+    if isinstance(shown, str | Path):
+        return media_of_value(str(shown))
+    if isinstance(shown, Mapping) and "sampling_rate" in shown:
+        return [Media("audio", str(shown.get("path") or "samples"))]
+    return []
+
+
 @cache
 def _claim(folder: Path) -> None:
     """Lock a folder until this process ends; another process that records there is refused."""
@@ -150,6 +162,7 @@ def _item(row: Mapping[str, Any]) -> dict[str, Any]:
     """A request as a row of a benchmark: with options, if its text lists some and the target is one of them."""
     target = row["target"]
     item = {"id": row["item"], "question": row["question"], "images": row["images"]}
+    item |= {"eyetest": {"media": row["media"]}} if row.get("media") else {}
     options = _options(row["question"])
     word = str(target).strip()
     bare = word.strip("().").upper()

@@ -22,6 +22,7 @@ from eyetest.models import Call, CallError, Images, Surroundings
 from eyetest.models.checkpoint.loading import Checkpoint
 from eyetest.models.checkpoint.model import CheckpointModel
 from eyetest.prompts.conditions import Conditions, read_conditions
+from eyetest.prompts.sent import named_by_what_is_sent, refuse_unsent
 from eyetest.records import Condition, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.results.gather import items_table
 from eyetest.running import Asking, Plan
@@ -85,9 +86,13 @@ class Evaluator:
         """
         if not 0 < level < 1:
             raise InputError(f"level: found {level:g}, expected a number between 0 and 1")
-        self.benchmark, self.level, self.conditions = open_bench(benchmark), level, read_conditions(conditions)
-        if any(condition.method == "generate" for condition in self.conditions):
+        self.benchmark, self.level, self._requested = open_bench(benchmark), level, read_conditions(conditions)
+        if any(condition.method == "generate" for condition in self._requested):
             raise InputError('an Evaluator asks by likelihood: "likelihood", "first-token", "likelihood+no-image" …')
+        refuse_unsent(self.benchmark, self._requested, "evaluate without it: likelihood+no-image")
+        items = list(self.benchmark)
+        labels = [named_by_what_is_sent(item, condition) for condition in self._requested for item in items]
+        self.conditions = tuple(dict.fromkeys(labels))
         self.history: list[Evaluation] = []
         self._network, self._processor = model, processor
         self._to = None if to is None else new_path(to, "to")
@@ -140,7 +145,7 @@ class Evaluator:
 
     def _answered(self, step: int) -> tuple[list[Call], list[Response]]:
         model = self._open(step)
-        plan = Plan(self.benchmark, [model], Asking(conditions=self.conditions))
+        plan = Plan(self.benchmark, [model], Asking(conditions=self._requested))
         calls = [call for item in plan.items() for call in plan.applicable(item, [model])]
         responses: list[Response] = []
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyetest.errors import counted, param
+from eyetest.errors import counted, naming_benchmark
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.chance import guessing as expected_guesses
 from eyetest.measures.stats.intervals import (
@@ -130,7 +130,7 @@ def yes_no(results: Results, settings: Settings) -> Measured:
     if not rows:
         raise NotMeasurable(
             "yes-no: no answer in words to an item whose gold is yes or no; "
-            f"where the golds are not known, name the benchmark with {param('bench')}"
+            f"where the golds are not known, {naming_benchmark()}"
         )
     others = int(results.items.get_column("yes").is_null().sum())
     notes = [f"left out: {counted(others, 'item')} whose gold is neither yes nor no"] if others else []
@@ -168,7 +168,8 @@ _BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String,
 
 @measure(
     "guessing",
-    "accuracy on items with options beside random guessing on the same, and what guessing scores on the benchmark",
+    "accuracy on items with options beside random guessing on the same, and what guessing scores on the benchmark; "
+    "where people left items out, expected and paper (MMMU-Pro's Eq. 2, rounded to whole items)",
     unread="accuracy",
     pools=True,
 )
@@ -191,7 +192,7 @@ def guessing(results: Results, settings: Settings) -> Measured:
         alone.append(key | {"random": random, "frequent": frequent, "letter": letter(position), "items": len(part)})
     table = mean_table(of_item, keys, ["accuracy", "above", "guessing"], settings.level, signed=["above"])
     if table.is_empty() and not alone:
-        raise NotMeasurable(f"guessing: no item with options is known; name the benchmark with {param('bench')}")
+        raise NotMeasurable(f"guessing: no item with options is known; {naming_benchmark()}")
     left = len(results.items) - len(choice)
     what = "without options or a known gold; in expected and paper an open item without a score counts 0"
     notes = (f"left out: {counted(left, 'item')} {what}",) if left else ()
@@ -208,8 +209,12 @@ def guessing(results: Results, settings: Settings) -> Measured:
 
 
 def _if_guessed(results: Results, keys: Sequence[str], level: float) -> pl.DataFrame:
-    """What each series would score if it guessed where it has no score (people, in MMMU-Pro): 1/options an item in
-    ``expected``, in ``paper`` by the paper's Eq. 2 the share of such items; ``guessed`` counts these.
+    """What each series would score if it guessed where it has no score (people, in MMMU-Pro); ``guessed`` counts
+    these items.
+
+    ``expected`` gives 1/options an item. ``paper`` is the paper's Eq. 2: with N items, r right ones and w without a
+    score it is (r + ⌊(w/N)·w⌉)/N, where ⌊ ⌉ rounds to whole items, halves up. Its interval is that of the formula
+    without rounding, moved with it.
     """
     tags, score = [key for key in keys if key.startswith(TAG)], pl.col("score")
     series, share = [key for key in keys if key not in tags], score.is_null().mean().over(keys)
@@ -226,7 +231,11 @@ def _if_guessed(results: Results, keys: Sequence[str], level: float) -> pl.DataF
             score.is_null().cast(pl.Int64).alias("guessed"),
         )
     )
-    return mean_table(rows.lazy(), keys, ["expected", "paper"], level, sums=["guessed"]).drop("n", "clusters")
+    table = mean_table(rows.lazy(), keys, ["expected", "paper"], level, sums=["guessed"])
+    right_by_guessing = pl.col("guessed") ** 2 / pl.col("n")
+    rounding = ((right_by_guessing + 0.5).floor() - right_by_guessing) / pl.col("n")
+    rounded = [(pl.col(name) + rounding).clip(0, 1) for name in ("paper", "paper_low", "paper_high")]
+    return table.with_columns(rounded).drop("n", "clusters")
 
 
 MEASURES = (accuracy, yes_no, guessing)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from eyetest.errors import counted, listed, param
-from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure
+from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import mean_columns, mean_table
 from eyetest.records import GIVEN, Asked
@@ -56,7 +56,7 @@ def circular(results: Results, settings: Settings) -> Measured:
     table = mean_table(rows, keys, _VALUES, settings.level, sums=sums, signed=("difference",)).drop("clusters")
     if not table.get_column("n").sum():
         why = "no item was asked in two orders, and no items are grouped"
-        raise NotMeasurable(f"circular: {why}; ask with {param('order')}")
+        raise NotMeasurable(f"circular: {why}; ask with {param('condition', 'image,reversed')}")
     notes = []
     if also := results.varied(["template", "letters", "sample"]):
         notes.append(f"{listed(also)} varied too: an item counts only if it is right under these as well")
@@ -73,7 +73,7 @@ _IS_TEST = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl
 
 
 def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
-    """For each source the rows where only its axis varies, out of the ``TESTS`` that occur."""
+    """For each source the rows where only its axis varies, out of the ``TESTS`` that occur on a benchmark."""
     usual: dict[str, Any] = {axis: getattr(Asked(item="", model=""), axis) for axis in TESTS}
     for axis, default in usual.items():
         if not (tests.get_column(axis) == default).any():
@@ -94,10 +94,14 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
 def instability(results: Results, settings: Settings) -> Measured:
     """One row a source, series and tag value: means over items tested twice or more."""
     asked = results.scores.filter(_IS_TEST & (pl.col("outcome") != "failed"))
-    tests = asked.group_by("model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
+    tests = asked.group_by("benchmark", "model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
-    named = (asked.filter(only).with_columns(pl.lit(name).alias("source")) for name, only in sources(tests).items())
+    named = list[pl.LazyFrame]()
+    for key, part in split(tests.sort("benchmark"), ["benchmark"]):
+        of_benchmark = asked.filter(pl.col("benchmark") == key["benchmark"])
+        for name, only in sources(part).items():
+            named.append(of_benchmark.filter(only).with_columns(pl.lit(name).alias("source")))
     item = ["benchmark", "item"]
     of_item = _counted(pl.concat(named), ["source", *results.keys(), *results.members, *item])
     of_item = of_item.with_columns(pl.col(item).cast(pl.String))

@@ -9,11 +9,22 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, counted, listed, nearest, short
+from eyetest.grammar import read_names
 from eyetest.measures.likelihood import GENERATE, WEIGHED, weighed
-from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.results import (
+    TAG,
+    Measured,
+    NotMeasurable,
+    Results,
+    Settings,
+    measure,
+    split,
+    table_of,
+    values_of,
+)
 from eyetest.measures.stats import memorization
 from eyetest.measures.stats.intervals import NOTHING, Floats
-from eyetest.measures.tables import paired_columns, with_adjusted
+from eyetest.measures.tables import only_benchmarks, paired_columns, with_adjusted
 from eyetest.records import BLIND_MODALITIES, EDITION, FRESH, ORIGINAL, TWIN
 
 _TAG = TAG + EDITION
@@ -67,7 +78,7 @@ def contamination(results: Results, settings: Settings) -> Measured:
 def _clean(results: Results, names: str) -> list[str]:
     """The models that are known to be clean."""
     there = results.scores.select(pl.col("model").cast(pl.String).unique()).collect().to_series().to_list()
-    clean = [name.strip() for name in names.split(",") if name.strip()]
+    clean = read_names(names, "own", there) if names else []
     for name in clean:
         if name not in there:
             raise InputError(f"contamination: no answers of {short(name)} (clean); {nearest(name, there)}")
@@ -120,29 +131,36 @@ def _held(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFr
 
 
 def _weighed(results: Results, series: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """Probability of each gold without the image."""
-    found = []
-    for method in WEIGHED:
-        try:
-            answers = weighed(results, by, method)
-        except NotMeasurable:
-            continue
-        there = results.items.select("benchmark", "item", "group", _TAG)
-        rows = answers.rows.join(there, on=("benchmark", "item"), how="left", maintain_order="left")
-        rows = rows.with_columns(_OF, first=_EDITION == ORIGINAL, number=pl.int_range(pl.len()))
-        single = (answers.golds.sum(axis=1) == 1) & ~np.isnan(answers.logs).all(axis=1)
-        usable = rows.filter(pl.Series(single), _BLIND, _EDITION.is_in(_FAMILY))
-        for _, part in split(usable, [name for name in series if name != "of"]):
-            taken = part.get_column("number").to_numpy()
-            shares = np.where(answers.golds[taken], memorization.without_letters(answers.logs[taken]), 0.0)
-            found.append(part.with_columns(pl.Series("held", shares.sum(axis=1)), chance=1 / pl.col("options")))
-        if found:
-            break
+    """Probability of each gold without the image, of each benchmark by the method that weighed its choices."""
+    every = list[pl.DataFrame]()
+    for name in values_of(results, "benchmark"):
+        of_benchmark = only_benchmarks(results, [name])
+        tables = (_weighed_by(of_benchmark, method, series, by) for method in WEIGHED)
+        every += next((parts for parts in tables if parts), [])
     kind = pl.lit(_LIKELIHOODS).alias("evidence")
     schema = {**dict.fromkeys((*series, "item"), pl.String), "first": pl.Boolean, **_SHAPE}
-    if not found:
+    if not every:
         return pl.DataFrame(schema=schema)
-    return _by_member(pl.concat(found).lazy().with_columns(kind), series).collect()
+    return _by_member(pl.concat(every).lazy().with_columns(kind), series).collect()
+
+
+def _weighed_by(results: Results, method: str, series: Sequence[str], by: Sequence[str]) -> list[pl.DataFrame]:
+    """The probabilities by one method, a table a series; none where no choice was weighed so."""
+    try:
+        answers = weighed(results, by, method)
+    except NotMeasurable:
+        return []
+    there = results.items.select("benchmark", "item", "group", _TAG)
+    rows = answers.rows.join(there, on=("benchmark", "item"), how="left", maintain_order="left")
+    rows = rows.with_columns(_OF, first=_EDITION == ORIGINAL, number=pl.int_range(pl.len()))
+    single = (answers.golds.sum(axis=1) == 1) & ~np.isnan(answers.logs).all(axis=1)
+    usable = rows.filter(pl.Series(single), _BLIND, _EDITION.is_in(_FAMILY))
+    tables = []
+    for _, part in split(usable, [name for name in series if name != "of"]):
+        taken = part.get_column("number").to_numpy()
+        shares = np.where(answers.golds[taken], memorization.without_letters(answers.logs[taken]), 0.0)
+        tables.append(part.with_columns(pl.Series("held", shares.sum(axis=1)), chance=1 / pl.col("options")))
+    return tables
 
 
 def _chosen(answers: pl.LazyFrame, series: Sequence[str]) -> pl.DataFrame:

@@ -10,12 +10,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyetest.errors import counted, listed, param
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, read_axes
+from eyetest.errors import InputError, counted, heading, listed, param
+from eyetest.measures.results import (
+    PROTOCOL,
+    Measured,
+    NotMeasurable,
+    Results,
+    Settings,
+    measure,
+    read_axes,
+    refuse_absent,
+)
 from eyetest.measures.stats.intervals import DECIMALS, NOTHING, Floats, IntervalEstimate, column_means, mean, plain
 from eyetest.measures.stats.paired import against, holm, paired
-from eyetest.measures.tables import Protocol, SideBySide, like, protocol_label, side_by_side, strictest
-from eyetest.records import BLIND_MODALITIES
+from eyetest.measures.tables import (
+    Protocol,
+    SideBySide,
+    distinct_benchmarks,
+    like,
+    protocol_label,
+    side_by_side,
+    strictest,
+)
+from eyetest.records import BLIND_MODALITIES, WITH_MEDIUM
 
 _SCORES = ("with_image", "no_image", "base")
 _VALUES = ("gain", "leakage", "unclipped")
@@ -32,24 +49,48 @@ def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
     base = read_axes(settings.own["base"], "base", PROTOCOL)
+    refuse_absent(results, base, "base")
     other = {PROTOCOL.index(axis): str(value) for axis, value in base.items()}
     rows, means = list[_Row](), list[_Row]()
     for part in side_by_side(results, strata, ("model", *PROTOCOL)):
         here = list(_rows(part, tuple(part.key[name] for name in strata), (results, other), settings.level, notes))
         rows += here
         means += [_over_models(here, part.clusters, settings.level)] if here else []
+        notes |= dict.fromkeys(_about_text_items(results, part) if not settings.by else ())
     if not rows:
-        raise NotMeasurable(f"gain: no model answered both image and {_BLIND} under one protocol")
-    if not any(row.leak_n for row in rows) and not notes:
+        why = "".join(f"; {note}" for note in notes)
+        raise NotMeasurable(f"gain: no model answered both image and {_BLIND} under one protocol{why}")
+    if not any(row.leak_n for row in rows) and not any("eakage" in note for note in notes):
         notes[f"Leakage: not measured (no base language model named); see base: and {param('models')}"] = None
-    table = [row.columns(strata) for row in (*rows, *_averages(rows, means))]
+    if base and not any(row.leak_n for row in rows):
+        lacking = f"no score of a base language model is under it; name these models with {param('models')}"
+        raise InputError(f"{heading('own', 'base')}: {lacking}")
+    together = distinct_benchmarks(results)
+    averages = _averages(rows, means, together.names)
+    table = [row.columns(strata) for row in [*rows, *averages]]
     spared = [] if len({row.stratum for row in rows}) > 1 else list(strata)
     if all(row.leak_n in (0, row.n) for row in rows):
         spared.append("leakage_n")
-    return Measured(pl.DataFrame(table, infer_schema_length=None, schema_overrides=_TYPES).drop(spared), tuple(notes))
+    return Measured(
+        pl.DataFrame(table, infer_schema_length=None, schema_overrides=_TYPES).drop(spared), (*together.notes, *notes)
+    )
 
 
 _TYPES = dict.fromkeys((*_SCORES, *(name + end for name in _VALUES for end in ("", "_low", "_high"))), pl.Float64)
+
+
+def _about_text_items(results: Results, part: SideBySide) -> Iterator[str]:
+    """How many items of a part have no image to gain from, because they show nothing beside their text."""
+    shown = [at for at, (_, modality, *_) in enumerate(part.columns) if modality in WITH_MEDIUM]
+    seen = (~np.isnan(part.scores[:, shown])).sum(axis=1).tolist()
+    names = [item for item, answers in zip(part.items, seen, strict=True) if not answers]
+    about = results.items.filter((pl.col("medium") == "") & pl.col("item").is_in(names))
+    if "benchmark" in part.key:
+        about = about.filter(pl.col("benchmark") == part.key["benchmark"])
+    if number := about.get_column("item").n_unique():
+        where = f" of {part.key['benchmark']}" if "benchmark" in part.key else ""
+        have = "has" if number == 1 else "have"
+        yield f"{number:,} of {counted(len(part.items), 'item')}{where} {have} no image, and so no gain"
 
 
 class _Row(NamedTuple):
@@ -91,7 +132,7 @@ def _rows(
         base = (entry := results.models.get(model)) and entry.base
         for seen in asked[model]:
             ways = like(without[model], seen)
-            if seen[0] != "image" or not ways:
+            if seen[0] not in WITH_MEDIUM or not ways:
                 continue
             unseen, text = _strictest(part, model, ways), None
             if base:
@@ -124,18 +165,24 @@ def _strictest(part: SideBySide, model: str, ways: Sequence[Protocol]) -> Protoc
     return next(way for way in ways if way[0] == best)
 
 
-def _averages(rows: Sequence[_Row], means: Sequence[_Row]) -> Iterator[_Row]:
-    """Over benchmarks (or their parts) for each model, over models for each of them (``means``), and over both."""
-    strata, models = ([*dict.fromkeys(getattr(row, name) for row in rows)] for name in ("stratum", "model"))
+def _averages(rows: Sequence[_Row], means: Sequence[_Row], together: Sequence[str]) -> Iterator[_Row]:
+    """Over benchmarks (or their parts) for each model, over models for each of them (``means``), and over both.
+
+    Only the benchmarks in ``together`` are averaged: the others have items of these.
+    """
+    averaged = [row for row in rows if row.stratum[0] in together]
+    strata = list(dict.fromkeys(row.stratum for row in averaged))
+    models = list(dict.fromkeys(row.model for row in rows))
     if len(strata) > 1:
         for model in models:
-            mine = [row for row in rows if row.model == model]
+            mine = [row for row in averaged if row.model == model]
             if len({row.stratum for row in mine}) == len(strata):
                 yield _over_strata(mine, model)
     if len(models) > 1:
         yield from means
         if len(strata) > 1:
-            yield _over_strata(means, f"mean of {counted(len(rows), 'row')}")
+            of_strata = [row for row in means if row.stratum[0] in together]
+            yield _over_strata(of_strata, f"mean of {counted(len(averaged), 'row')}")
 
 
 def _over_strata(rows: Sequence[_Row], model: str) -> _Row:
@@ -180,7 +227,7 @@ def _numbers(value: float, low: float, high: float) -> IntervalEstimate:
     return IntervalEstimate(None if np.isnan(value) else float(value), *ends)
 
 
-WITH_IMAGE = ("image", "screenshot")  # the modalities that show the image
+WITH_IMAGE = (*WITH_MEDIUM, "screenshot")  # the modalities that show the image, or another medium
 _NEARLY_ALL = 0.9  # a series with fewer items than this share of the largest number is not called the best
 _COLUMNS: dict[str, type[pl.DataType]] = {
     **{"model": pl.String, "with_image": pl.Float64},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, param, short
+from eyetest.errors import InputError, naming_benchmark, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import PROTOCOL, TESTS, measure
 from eyetest.measures.stats.intervals import Bools, Floats
@@ -62,7 +62,7 @@ class WeighedAnswers:
 def weighed(results: Results, by: Sequence[str] = (), method: str = LIKELIHOOD) -> WeighedAnswers:
     """The answers of some results whose choices were weighed."""
     how = pl.col("method").cast(pl.String) == method
-    asked = param("method", method)
+    asked = param("condition", method)
     nothing = NotMeasurable(f"likelihood: no choice was weighed; ask a model that gives likelihoods with {asked}")
     if results.scores.filter(how).head(1).collect().is_empty():
         raise nothing
@@ -77,7 +77,7 @@ def weighed(results: Results, by: Sequence[str] = (), method: str = LIKELIHOOD) 
     if rows.is_empty():
         raise nothing
     if rows.get_column("options").null_count() == len(rows):
-        raise NotMeasurable(f"likelihood: no right choice is known; name the benchmark with {param('bench')}")
+        raise NotMeasurable(f"likelihood: no right choice is known; {naming_benchmark()}")
     return _laid_out(rows)
 
 

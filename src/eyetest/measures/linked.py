@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, listed, param, short
+from eyetest.errors import InputError, counted, listed, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import AXES, PROTOCOL, TAG, measure, read_axes, split, table_of
@@ -74,7 +74,21 @@ def linked(results: Results, settings: Settings) -> Measured:
     table = table_of(rows, p=pl.Float64).cast({key: shared.schema[key] for key in keys}).sort(keys)
     others = [key for key in keys if key != "model"]
     ranked = pl.concat([_ranked(part) for _, part in split(table, others)])
-    return Measured(with_adjusted(ranked.sort(keys), [key for key in others if not key.startswith(TAG)]))
+    families = [key for key in others if not key.startswith(TAG)]
+    return Measured(with_adjusted(ranked.sort(keys), families), _only_shared(results, settings, shared))
+
+
+def _only_shared(results: Results, settings: Settings, shared: pl.DataFrame) -> tuple[str, ...]:
+    """A note where two benchmarks are compared on fewer items than they have."""
+    names = [read_axes(str(settings.own[side]), side).get("benchmark") for side in ("from", "to")]
+    if None in names or names[0] == names[1]:
+        return ()
+    sizes = [len(results.items.filter(pl.col("benchmark") == name)) for name in names]
+    number = shared.get_column("item").n_unique()
+    if max(sizes) <= number:
+        return ()
+    of = " and ".join(f"{size:,} of {name}" for size, name in zip(sizes, names, strict=True))
+    return (f"scores and ranks are on the {counted(number, 'item')} that both have ({of}); rank-shifts takes all",)
 
 
 def sides(results: Results, settings: Settings) -> tuple[list[str], pl.DataFrame]:

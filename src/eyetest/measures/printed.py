@@ -6,8 +6,9 @@ import polars as pl
 import polars.selectors as cs
 
 from eyetest.errors import counted, listed, param, percent
-from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, Results
+from eyetest.measures.results import CAPTION_METRICS, ITEM_TYPES, LITERAL_METRICS, TAG, UNREAD, Results
 from eyetest.records import GIVEN
+from eyetest.records.tables import LONGEST_DIRECT
 from eyetest.tabular.table import inert
 
 DASH = "–"
@@ -117,13 +118,19 @@ def caveats(results: Results) -> tuple[str, ...]:
     notes = [*results.notes]
     if silent:
         notes.append(f"{counted(len(silent), 'model')} without any score: {listed(silent)}")
-    notes += [*many_unread(results), *scored_by_others(counts)]
+    notes += [*many_unread(results), *long_replies(results.scores, results.replies), *scored_by_others(counts)]
     if len(metrics) > 1 and any(metric.startswith(CAPTION_METRICS) for metric in metrics):
         notes.append(
             f"scores on different scales are together here ({listed(metrics)}); "
             f"{param('where', 'metric=…')} keeps to one"
         )
     return tuple(notes)
+
+
+def many_unread_of(benchmark: str, scores: pl.LazyFrame) -> list[str]:
+    """The note of `many_unread` on a table of scores of one benchmark."""
+    named = scores.with_columns(pl.lit(benchmark).alias("benchmark"))
+    return many_unread(Results(named, pl.DataFrame(schema=ITEM_TYPES)))
 
 
 def many_unread(results: Results) -> list[str]:
@@ -141,6 +148,29 @@ def many_unread(results: Results) -> list[str]:
         named.append(f"{row['model']}{how} {percent(row['unread'] / row['answers'])} ({of})")
     rule = "refused, ambiguous, cut off, unparsed: wrong; failed: not scored"
     return [f"more than 5 % of answers were not read ({rule}): {listed(named, 12)}"] if named else []
+
+
+def long_replies(scores: pl.LazyFrame, replies: pl.LazyFrame) -> list[str]:
+    """A note where a metric that compares whole replies was given long ones, of which it reads no conclusion.
+
+    ``scores`` and ``replies`` have a ``request``, and ``replies`` its ``text``.
+    """
+    metric = pl.col("metric").cast(pl.String)
+    literal = scores.filter(metric.is_in(LITERAL_METRICS)).select(pl.col("request").cast(pl.String), metric)
+    answers = literal.collect(engine="streaming")
+    if answers.is_empty():
+        return []
+    is_long = (pl.col("text").str.len_chars() > LONGEST_DIRECT).fill_null(value=False)
+    texts = replies.select(pl.col("request").cast(pl.String), is_long.alias("is_long")).unique("request")
+    read = answers.lazy().join(texts, on="request").collect(engine="streaming")
+    number = int(read.get_column("is_long").sum())
+    if number <= _MANY_UNREAD * len(answers):
+        return []
+    names = listed(sorted({*answers.get_column("metric")}))
+    return [
+        f"{number:,} of {len(answers):,} replies that {names} compared as a whole are longer than {LONGEST_DIRECT} "
+        f"characters: it reads no conclusion; {param('metric', 'relaxed')} or {param('metric', 'open')} does"
+    ]
 
 
 def score_counts(scores: pl.LazyFrame) -> pl.DataFrame:

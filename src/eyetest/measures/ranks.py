@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +14,14 @@ from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, tabl
 from eyetest.measures.stats.intervals import column_means, plain
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.stats.ranking import METHODS, gini, mean_ranks, separable_pairs, standings
-from eyetest.measures.tables import mean_columns, side_by_side, uneven_items, with_adjusted
+from eyetest.measures.tables import (
+    distinct_benchmarks,
+    mean_columns,
+    only_benchmarks,
+    side_by_side,
+    uneven_items,
+    with_adjusted,
+)
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
 _NOTE = "gini rises when scores fall: separable pairs count models that differ significantly"
@@ -93,38 +99,62 @@ _ITEM = ("benchmark", "item", "cluster")
 
 @measure(
     "overall",
-    "overall score: weighted and plain, with and without captioning, and by domain",
+    "overall score of each benchmark over its tasks: weighted and plain, with and without captioning, and by domain",
     {
-        "task": ("", "the tag that names tasks (default: benchmarks, or the tag task)"),
+        "task": ("", "the tag that names tasks (default: the tag task; of several benchmarks each one)"),
         "domain": ("", "a tag that joins tasks into domains"),
     },
     by_tag=False,
 )
 def overall(results: Results, settings: Settings) -> Measured:
     """Rows of one model and protocol: all tasks, without captions where there are some, then one row a domain.
-    An item of several tasks, such as a benchmark and its refinement, counts once.
+
+    Of several benchmarks the first rows are about all of them that share no item, each of them a task; a benchmark
+    that shares items with a larger one is left out of these and named. Then come the rows of each benchmark that has
+    tasks of its own, or that shares items: they are what the benchmark alone would give.
     """
-    task = _task_column(results, str(settings.own["task"]))
-    results, repeated = _each_once(results, task)
+    tag = _task_tag(results, str(settings.own["task"]))
+    names = values_of(results, "benchmark")
+    if len(names) < 2:
+        if tag is None:
+            named_by = f"name the tag of tasks with {param('own', 'task=TAG')}"
+            raise NotMeasurable(f"overall: there is one benchmark and no tag task; {named_by}")
+        table = _over_its_tasks(results, tag, settings)
+        return Measured(table, tuple(_notes(table)))
+    together = distinct_benchmarks(results)
+    parts = list[pl.DataFrame]()
+    if len(together.names) > 1:
+        task = tag if tag is not None and settings.own["task"] else "benchmark"
+        table = _over_its_tasks(only_benchmarks(results, together.names), task, settings)
+        parts.append(table.select(pl.lit(TOGETHER.format(len(together.names))).alias("benchmark"), pl.all()))
+    for name in names:
+        part = only_benchmarks(results, [name])
+        has_tasks = tag is not None and part.items.get_column(tag).count() > 0
+        if not has_tasks and not together.is_shared(name):
+            continue
+        try:
+            table = _over_its_tasks(part, tag if has_tasks and tag else "benchmark", settings, results.protocol)
+        except NotMeasurable:
+            continue
+        parts.append(table.select(pl.lit(name).alias("benchmark"), pl.all()))
+    if not parts:
+        raise NotMeasurable("overall: no answer has a score")
+    table = pl.concat(parts, how="diagonal_relaxed")
+    return Measured(table, (*together.notes, *_notes(table)))
+
+
+TOGETHER = "{} benchmarks"
+
+
+def _over_its_tasks(
+    results: Results, task: str, settings: Settings, protocol: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """The rows of one benchmark, or of several as one: ``task`` is the column that names tasks."""
     domain = results.by_tags([settings.own["domain"]]) if settings.own["domain"] else []
     if task in domain:
         raise InputError(f"domain: {short(settings.own['domain'])} names the tasks; name a tag that joins them")
-    score, series = pl.col("score"), results.keys()
-    keys = [key for key in series if key != "benchmark"]
-    tags = dict.fromkeys(name for name in (task, *domain) if name != "benchmark")
-    is_caption = pl.any_horizontal(pl.col("metric").cast(pl.String).str.starts_with(name) for name in CAPTION_METRICS)
-    items = (
-        results.with_items("cluster", *tags)
-        .group_by(*keys, *tags, *_ITEM)
-        .agg(
-            score.mean(),
-            is_verdict(score).all().alias("score binary"),
-            is_caption.any().cast(pl.Int64).alias("captions"),
-            UNREAD.sum().alias("unread"),
-            pl.len().alias("asked"),
-        )
-        .with_columns(pl.concat_str(pl.col("benchmark", "cluster").cast(pl.String), separator="\0").alias("cluster"))
-    )
+    keys = ["model", *(results.protocol if protocol is None else protocol)]
+    items = _scores_of_items(results, keys, list(dict.fromkeys([task, *domain])))
     tasks = _means_of_tasks(items, [*keys, task], settings.level)
     if not len(tasks):
         raise NotMeasurable("overall: no answer has a score")
@@ -137,28 +167,30 @@ def overall(results: Results, settings: Settings) -> Measured:
         parts.append(by_domain.with_columns(pl.col(domain[0]).fill_null("").alias("over")).drop(domain))
     table = over_tasks(pl.concat(parts), [*keys, "over"])
     first = pl.col("over").replace_strict(_WHOLE, default=len(_WHOLE), return_dtype=pl.Int64)
-    return Measured(table.sort(*keys, first, "over"), (*repeated, *_notes(table)))
+    return table.sort(*keys, first, "over")
+
+
+def _scores_of_items(results: Results, keys: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
+    """The mean score of each item of a series, with some columns of the item, and whether it is a caption."""
+    score = pl.col("score")
+    tags = [name for name in columns if name != "benchmark"]
+    is_caption = pl.any_horizontal(pl.col("metric").cast(pl.String).str.starts_with(name) for name in CAPTION_METRICS)
+    means = (
+        results.with_items("cluster", *tags)
+        .group_by(*keys, *tags, *_ITEM)
+        .agg(
+            score.mean(),
+            is_verdict(score).all().alias("score binary"),
+            is_caption.any().cast(pl.Int64).alias("captions"),
+            UNREAD.sum().alias("unread"),
+            pl.len().alias("asked"),
+        )
+    )
+    cluster = pl.concat_str(pl.col("benchmark", "cluster").cast(pl.String), separator="\0")
+    return means.with_columns(cluster.alias("cluster"))
 
 
 _WHOLE = {name: place for place, name in enumerate(("all tasks", "without captions", "with captions"))}
-
-
-def _each_once(results: Results, task: str) -> tuple[Results, tuple[str, ...]]:
-    """The results with each repeated item (by id and content) kept in the largest of its tasks, and a note."""
-    same = (pl.coalesce("own_id", "item"), "content")
-    known = results.items.drop_nulls("content").with_columns(pl.len().over(task).alias("size"))
-    once = known.sort("size", descending=True, maintain_order=True).with_columns(
-        pl.col(name).first().over(same).alias(f"{name} once") for name in _ITEM[:2]
-    )
-    moved = once.filter(pl.any_horizontal(pl.col(name) != pl.col(f"{name} once") for name in _ITEM[:2]))
-    if moved.is_empty():
-        return results, ()
-    names = moved.lazy().select(*_ITEM[:2], "benchmark once", "item once")
-    scores = results.scores.cast(dict.fromkeys(_ITEM[:2], pl.String)).join(names, on=_ITEM[:2], how="left")
-    scores = scores.with_columns(pl.coalesce(f"{name} once", name).alias(name) for name in _ITEM[:2])
-    tasks = listed(sorted(set(moved.get_column(task).drop_nulls())))
-    note = f"{counted(len(moved), 'item')} of {tasks} are in a larger task as well: each counts once, there"
-    return replace(results, scores=scores.drop("benchmark once", "item once")), (note,)
 
 
 def _means_of_tasks(items: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
@@ -186,21 +218,18 @@ def over_tasks(tasks: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _notes(table: pl.DataFrame) -> Iterator[str]:
-    if fewer := len(table.filter(pl.col("tasks") < pl.col("tasks").max().over("over"))):
+    like = [name for name in ("benchmark", "over") if name in table.columns]
+    if fewer := len(table.filter(pl.col("tasks") < pl.col("tasks").max().over(like))):
         yield f"{counted(fewer, 'row')} over fewer tasks than others: these are other overall scores"
     if bare := table.get_column("weighted_low").null_count():
         yield f"{counted(bare, 'row')} without an interval: a task rests on one cluster"
 
 
-def _task_column(results: Results, named: str) -> str:
+def _task_tag(results: Results, named: str) -> str | None:
+    """The column of the tag that names tasks, where there is one."""
     if named:
         return results.by_tags([named])[0]
-    if results.varied(["benchmark"]):
-        return "benchmark"
-    if "task" in results.tags:
-        return TAG + "task"
-    named_by = f"name the tag of tasks with {param('own', 'task=TAG')}"
-    raise NotMeasurable(f"overall: there is one benchmark and no tag task; {named_by}")
+    return TAG + "task" if "task" in results.tags else None
 
 
 _ELSEWHERE = "external"

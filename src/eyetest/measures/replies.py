@@ -3,19 +3,19 @@ copied.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 from numpy.typing import ArrayLike
 
-from eyetest.errors import counted
+from eyetest.errors import InputError, counted, heading, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import ALL_MODELS, SENTENCE_KINDS, measure, split, table_of
 from eyetest.measures.stats.intervals import IntervalEstimate, mean
 from eyetest.measures.stats.ranking import pearson
 from eyetest.measures.tables import mean_columns
-from eyetest.records import GIVEN
+from eyetest.records import GIVEN, ModelEntry
 
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]{0,3}\s+|\n+|(?<=[。！？])")
 _SAYS = re.compile(r"\w")
@@ -39,13 +39,15 @@ def split_sentences(text: str) -> list[str]:
 
 @measure(
     "length",
-    "length of replies in words, sentences and characters; the share that carry an option mark; labelled sentences",
+    "length of replies in words, sentences and characters; the share that carry an option mark; how many sentences a "
+    "judge labelled descriptive and analytical (MMMU-Pro's Figure 8 counts their tokens)",
     pools=True,
 )
 def length(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value: means over items; ``n`` counts items with a reply in words, ``format_hits`` is
     the share of answers to ``choice_n`` items with options that carry an option mark. With labels
-    (``eyetest score RUN --sentences MODEL``) mean counts of each kind; ``share``: analytical among both.
+    (``eyetest score RUN --sentences MODEL``) mean counts of sentences of each kind, where MMMU-Pro's Figure 8 counts
+    their tokens; ``share``: analytical among both.
     """
     keys, asked, text = results.keys(settings.by), ("benchmark", "request"), pl.col("text")
     both = pl.col("descriptive") + pl.col("analytical")
@@ -91,31 +93,56 @@ _SCORED = ("direct", "cot", "ocr")
 )
 def ocr_accuracy(results: Results, settings: Settings) -> Measured:
     """One row a model, then all: ``correlation`` of ``accuracy`` and ``score`` over items, or over models."""
-    rows, scored = _transcripts(results)
-    keys = ["benchmark"] if rows["benchmark"].n_unique() > 1 else []
-    table = [row for key, part in split(rows, keys) for row in _transcript_rows(key, part, settings)]
-    note = f"scores are of answers asked {scored} about the same screenshots"
-    return Measured(table_of(table), (note,))
+    transcripts = _transcripts(results)
+    rows, notes = list[dict[str, Any]](), dict[str, None]()
+    keys = results.varied(["benchmark"])
+    refusals = list[NotMeasurable]()
+    for _, of_benchmark in split(transcripts, ["benchmark"]):
+        try:
+            part, ask = _beside_scores(results, of_benchmark)
+        except NotMeasurable as refusal:
+            refusals.append(refusal)
+            continue
+        key = {name: of_benchmark.item(0, name) for name in keys}
+        rows += _transcript_rows(key, part, settings)
+        where = f"{key['benchmark']}: " if key else ""
+        notes[f"{where}scores are of answers asked {ask} about the same screenshots"] = None
+    if not rows:
+        raise refusals[0]
+    return Measured(table_of(rows), tuple(notes))
 
 
-def _transcripts(results: Results) -> tuple[pl.DataFrame, str]:
-    """``benchmark, model, item, cluster, copied, score``, and the protocol of the scored answers."""
+def _screenshots(results: Results) -> pl.LazyFrame:
+    """The answers about screenshots."""
     plain = pl.col("benchmark", "model", "modality", "ask", "request").cast(pl.String)
-    shown = results.with_items("cluster").with_columns(plain).filter(pl.col("modality") == "screenshot")
-    series = ["benchmark", "model", "item"]
+    return results.with_items("cluster").with_columns(plain).filter(pl.col("modality") == "screenshot")
+
+
+_OF_TRANSCRIPT = ("benchmark", "model", "item")
+
+
+def _transcripts(results: Results) -> pl.DataFrame:
+    """``benchmark, model, item, cluster, copied``."""
     known = results.replies.select(pl.col("benchmark", "request").cast(pl.String), "copied").drop_nulls("copied")
-    copied = shown.join(known, on=("benchmark", "request")).group_by(*series, "cluster").agg(pl.col("copied").mean())
-    transcripts = copied.collect(engine="streaming")
+    copies = _screenshots(results).join(known, on=("benchmark", "request"))
+    means = copies.group_by(*_OF_TRANSCRIPT, "cluster").agg(pl.col("copied").mean())
+    transcripts = means.collect(engine="streaming").sort(_OF_TRANSCRIPT)
     if transcripts.is_empty():
         raise NotMeasurable("ocr-accuracy: no model was asked for a transcript (modality screenshot, ask ocr)")
-    scores = (
-        shown.drop_nulls("score").group_by(*series, "ask").agg(pl.col("score").mean()).collect(engine="streaming")
-    )
-    scored = next(ask for ask in _SCORED if ask in set(scores["ask"]))
-    rows = transcripts.join(scores.filter(pl.col("ask") == scored).drop("ask"), on=series).sort(series)
-    if rows.is_empty():
-        raise NotMeasurable(f"ocr-accuracy: no item has both a transcript and an answer asked {scored}")
-    return rows, scored
+    return transcripts
+
+
+def _beside_scores(results: Results, transcripts: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """The transcripts of one benchmark with the ``score`` of their items, and how the scored answers were asked."""
+    of_benchmark = _screenshots(results).filter(pl.col("benchmark") == transcripts.item(0, "benchmark"))
+    answers = of_benchmark.drop_nulls("score").group_by(*_OF_TRANSCRIPT, "ask").agg(pl.col("score").mean())
+    scores = answers.collect(engine="streaming")
+    ask = next((ask for ask in _SCORED if ask in set(scores["ask"])), None)
+    rows = transcripts.join(scores.filter(pl.col("ask") == ask).drop("ask"), on=_OF_TRANSCRIPT).sort(_OF_TRANSCRIPT)
+    if ask is None or rows.is_empty():
+        asked = f"asked {ask}" if ask else "with a score"
+        raise NotMeasurable(f"ocr-accuracy: no item has both a transcript and an answer {asked}")
+    return rows, ask
 
 
 def _transcript_rows(key: dict[str, Any], rows: pl.DataFrame, settings: Settings) -> Iterator[dict[str, Any]]:
@@ -151,7 +178,9 @@ _SPENT = ("calls", "seconds", "tokens")
 )
 def cost(results: Results, settings: Settings) -> Measured:
     """One row a series. A request counts once; seconds are added up as if calls had followed each other."""
-    keys = ["model"] if settings.own["over"] else results.keys()
+    if (over := settings.own["over"]) not in ("", "models"):
+        raise InputError(f"{heading('own', 'over')}: found {short(over)}, expected models")
+    keys = ["model"] if over else results.keys()
     asked = ("benchmark", "request")
     words = results.scores.select(pl.col(*dict.fromkeys((*keys, *asked))).cast(pl.String)).unique()
     spent = words.join(results.replies.select(*asked, "seconds", "tokens_in", "tokens_out"), on=asked)
@@ -162,12 +191,7 @@ def cost(results: Results, settings: Settings) -> Measured:
     known = table.filter((pl.col("seconds") > 0) | (pl.col("tokens_in") + pl.col("tokens_out") > 0))
     if known.is_empty():
         raise NotMeasurable("cost: no answer has its seconds or tokens, which are kept when eyetest asks")
-    prices = [
-        entry.price.of(row["tokens_in"], row["tokens_out"])
-        if (entry := results.models.get(row["model"])) is not None and entry.price is not None
-        else None
-        for row in known.iter_rows(named=True)
-    ]
+    prices = [_price_of(results.models.get(row["model"]), row) for row in known.iter_rows(named=True)]
     rows = known.with_columns(
         pl.Series("cost", prices, pl.Float64), (pl.col("tokens_in") + pl.col("tokens_out")).alias("tokens")
     ).with_columns(pl.when(pl.col(name) > 0).then(pl.col(name)).alias(name) for name in ("seconds", "tokens"))
@@ -181,6 +205,13 @@ def cost(results: Results, settings: Settings) -> Measured:
         saved = ((1 - pl.col(name) / pl.col(f"{name}_source")).alias(f"saved_{name}") for name in _SPENT)
         rows = rows.with_columns(saved).drop("source", *(f"{name}_source" for name in _SPENT))
     return Measured(rows)
+
+
+def _price_of(entry: ModelEntry | None, row: Mapping[str, Any]) -> float | None:
+    """What the tokens of a series cost; None where its price or its tokens are unknown, which is not free."""
+    if entry is None or entry.price is None or not row["tokens_in"] + row["tokens_out"]:
+        return None
+    return entry.price.of(row["tokens_in"], row["tokens_out"])
 
 
 def sources_of(results: Results) -> dict[str, str]:

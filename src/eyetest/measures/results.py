@@ -3,19 +3,21 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
-from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry, read_order
+from eyetest.grammar import Filter, Filterable, choose_names, read_filters, read_pairs
+from eyetest.records import GIVEN, VALUES_BETWEEN, WITH_MEDIUM, Condition, ModelEntry, read_order
 from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history", "prompts")  # other protocols give other scores
 TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
+LITERAL_METRICS = ("mathvista", "relaxed-chartqa")  # compare a whole reply, as the published programs do
 _WHOLE_NUMBERS = ("template", "order", "sample")
 TAG = "tag."  # columns of the item table that hold tags begin so
 ALL_MODELS = "all models"  # the name of the row over all of them
@@ -25,6 +27,7 @@ ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id", "content", "gold"), pl.String),
     **{"options": pl.Int64, "position": pl.Int64, "kinds": pl.List(pl.Int64), "golds": pl.List(pl.Int64)},
     "yes": pl.Boolean,
+    "medium": pl.String,
 }
 """The columns of the item table, beside its tags."""
 SENTENCE_KINDS = ("descriptive", "analytical", "other")
@@ -62,7 +65,8 @@ class Results:
     ``items`` has the columns of `ITEM_TYPES` and ``tag.NAME``: ``cluster`` is what makes items dependent, ``gold``
     the letter and ``position`` the place of the right choice as written (null for text items), ``golds`` all right
     places, ``kinds`` numbers recurring answers, ``yes`` whether yes is right, ``own_id`` the id by which orders are
-    drawn if not ``item``, ``content`` a hash of what models see. Empty where only verdicts are known.
+    drawn if not ``item``, ``content`` a hash of what models see, ``medium`` what it shows (``image``,
+    ``image+audio``, empty for text alone). Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame
@@ -315,10 +319,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], **types: type[pl.DataType]) -> p
 
 
 EXTERNAL = "external"  # the setting that is a table from outside and no word: a score of each model
-Wanted = tuple[str, Sequence[str]]  # a column or a tag, and the values that may stand there, as a user writes them
 _OF_ITEMS = ("benchmark", "item")
 _OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")  # to narrow by these narrows items too
-_USUAL_MODALITY = "image"
 
 
 def own_settings(chosen: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -336,18 +338,30 @@ def own_settings(chosen: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
 def read_axes(text: str, setting: str, axes: Sequence[str] = ("benchmark", *AXES)) -> dict[str, str | int]:
     """Read ``benchmark=A,modality=image`` by axis; ``setting`` is where the text was given."""
     values: dict[str, str | int] = {}
-    for word in filter(None, (part.strip() for part in text.split(","))):
-        axis, equals, value = (part.strip() for part in word.partition("="))
-        if not equals or not value:
-            raise InputError(f"{setting}: {short(word)} is not axis=value")
+    if not text:
+        return values
+    for axis, text_value in read_pairs(text, "own", "modality=no-image", between=",", form="AXIS=VALUE").items():
+        value = text_value.strip()
+        if not value:
+            raise InputError(f"{heading('own', setting)}: {axis} has no value, expected AXIS=VALUE")
         if axis not in axes:
-            raise InputError(f"{setting}: no axis {short(axis)}; {nearest(axis, axes)}")
+            raise InputError(f"{heading('own', setting)}: no axis {short(axis)}; {nearest(axis, axes)}")
         try:
             is_order = axis == "order" and not value.isdecimal()
             values[axis] = read_order(value) if is_order else int(value) if axis in _WHOLE_NUMBERS else value
         except ValueError:
-            raise InputError(f"{setting}: {axis} is a whole number; found {short(value)}") from None
+            raise InputError(f"{heading('own', setting)}: {axis} is a whole number; found {short(value)}") from None
     return values
+
+
+def refuse_absent(results: Results, axes: Mapping[str, str | int], setting: str) -> None:
+    """Raise where no score has one of these values, which would then select nothing without a word."""
+    for axis, value in axes.items():
+        word = as_written(value)
+        there = written_values(results, axis)
+        if word not in there:
+            where = heading("own", f"{setting}={axis}={word}")
+            raise InputError(f"{where}: no score has this {axis}; {nearest(word, there)}")
 
 
 def read_external(path: Path) -> dict[str, float]:
@@ -362,78 +376,116 @@ def read_external(path: Path) -> dict[str, float]:
     return dict(scores.iter_rows())
 
 
-def read_where(words: Iterable[str]) -> list[Wanted]:
-    """Read ``model=A,B``: A or B, or the one model whose name has a comma."""
-    wanted: list[Wanted] = []
-    for word in words:
-        column, equals, values = word.partition("=")
-        if not equals:
-            raise InputError(f"{heading('where')}: found {short(word)}, expected COLUMN=VALUE")
-        wanted.append((column, [values.strip(), *(value.strip() for value in values.split(","))]))
-    return wanted
+def filters_of(results: Results, words: Iterable[str], option: str = "where") -> list[Filter]:
+    """The filters ``model=A,B`` or ``modality=image,shots=two`` of a user, checked against these scores."""
+    columns = [*results.scores.collect_schema(), *results.tags]
+    columns += [MODEL + name for name in _properties(results)]
+    return read_filters(words, Filterable(columns, cache(partial(written_values, results)), option, "column or tag"))
 
 
-def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
-    """Only the scores that the user's conditions allow."""
-    scores, items = results.scores, results.items
-    types = scores.collect_schema()
-    if scores.head(1).collect().is_empty():
+def _properties(results: Results) -> list[str]:
+    """The properties that are known of any model."""
+    names = [*PROPERTIES, *(fact for entry in results.models.values() for fact in entry.facts)]
+    entries = results.models.values()
+    return [name for name in dict.fromkeys(names) if any(entry.fact(name) is not None for entry in entries)]
+
+
+def written_values(results: Results, column: str) -> set[str]:
+    """The values of a column, a tag or a ``model.PROPERTY`` in the scores, as a user writes them."""
+    if column.startswith(MODEL):
+        groups = results.groups([column])
+        return {groups[model] for model in values_of(results, "model") if model in groups}
+    if column in results.scores.collect_schema():
+        values = results.scores.select(pl.col(column).unique()).collect(engine="streaming").to_series()
+        return {as_written(value) for value in values if value is not None}
+    return {*results.values(column)}
+
+
+def narrowed(results: Results, where: Iterable[Filter | tuple[str, Sequence[str]]]) -> Results:
+    """Only the scores that all conditions allow; a value that is not there beside the other conditions is refused."""
+    filters = [Filter(*condition) for condition in where]
+    if results.scores.head(1).collect().is_empty():
         raise InputError("nothing to measure: no answer is about an item of the benchmark")
-    for column, wanted in where:
-        if column.startswith(MODEL):
-            groups = results.groups([column])
-            there = pl.Series(groups.values())
-            members = [model for model, group in groups.items() if group in wanted]
-            kept = scores.filter(pl.col("model").cast(pl.String).is_in(members))
-        elif column in types:
-            there = scores.select(pl.col(column).unique()).collect().to_series()
-            kept = scores.filter(pl.col(column).is_in([value for value in there if as_written(value) in wanted]))
-        elif column in results.tags:
-            there = results.values(column)
-            words = pl.col(TAG + column).cast(pl.String).str.split(VALUES_BETWEEN)
-            items = items.filter(words.list.eval(pl.element().is_in(wanted)).list.any())
-            kept = scores.join(items.lazy(), on=_OF_ITEMS, how="semi")
-        else:
-            known = nearest(column, [*types, *results.tags])
-            raise InputError(f"{heading('where')}: no column or tag {short(column)}; {known}")
-        if column in _OF_ITEMS:
-            there = items.get_column(column)
-            items = items.filter(pl.col(column).cast(pl.String).is_in(wanted))
-        if kept.head(1).collect().is_empty():
-            known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
-            raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")
-        if column in _OF_ANSWERS:
-            items = items.join(kept.select(_OF_ITEMS).unique().collect(), on=_OF_ITEMS, how="semi")
-        scores = kept
-    return replace(results, scores=scores, items=items)
+    kept = results
+    for condition in filters:
+        kept = _narrowed_by(kept, condition, filters)
+    for condition in filters:
+        left = written_values(kept, condition.column)
+        for value in condition.values:
+            if value not in left:
+                raise _nothing_left(results, condition, value, filters)
+    return kept
+
+
+def _narrowed_by(results: Results, condition: Filter, filters: Sequence[Filter]) -> Results:
+    """The scores with one of a condition's values in its column."""
+    scores, items = results.scores, results.items
+    column, values, _ = condition
+    types = scores.collect_schema()
+    if column.startswith(MODEL):
+        members = [model for model, group in results.groups([column]).items() if group in values]
+        kept = scores.filter(pl.col("model").cast(pl.String).is_in(members))
+    elif column in types:
+        there = scores.select(pl.col(column).unique()).collect().to_series()
+        wanted = [value for value in there if value is not None and as_written(value) in values]
+        kept = scores.filter(pl.col(column).is_in(wanted))
+    elif column in results.tags:
+        words = pl.col(TAG + column).cast(pl.String).str.split(VALUES_BETWEEN)
+        items = items.filter(words.list.eval(pl.element().is_in(list(values))).list.any())
+        kept = scores.join(items.lazy(), on=_OF_ITEMS, how="semi")
+    else:
+        near = nearest(column, [*types, *results.tags])
+        raise InputError(f"{heading(condition.option)}: no column or tag {short(column)}; {near}")
+    if column in _OF_ITEMS:
+        items = items.filter(pl.col(column).cast(pl.String).is_in(list(values)))
+    if kept.head(1).collect().is_empty():
+        raise _nothing_left(results, condition, values[0], filters)
+    if column in _OF_ANSWERS:
+        items = items.join(kept.select(_OF_ITEMS).unique().collect(), on=_OF_ITEMS, how="semi")
+    return replace(results, scores=kept, items=items)
+
+
+def _nothing_left(results: Results, condition: Filter, value: str, filters: Sequence[Filter]) -> InputError:
+    """Why a value of a condition selects nothing: it is not there, or not together with the other conditions."""
+    where = heading(condition.option, f"{condition.column}={short(value)}")
+    there = written_values(results, condition.column)
+    if value not in there:
+        return InputError(f"{where}: nothing is left; {nearest(value, there)}")
+    rest = [f"{other.column}={','.join(other.values)}" for other in filters if other is not condition]
+    beside = f" together with {listed(rest)}" if rest else ""
+    return InputError(f"{where}: no answer has this{beside}; leave out {short(value)} or the other condition")
+
+
+def models_filter(results: Results, model: Sequence[str]) -> list[Filter]:
+    """The condition that keeps some models, none where no model is named; a name may have commas."""
+    if not model:
+        return []
+    return [Filter("model", choose_names(model, "model", values_of(results, "model"), "scores of"), "model")]
 
 
 def only_models(results: Results, model: Sequence[str]) -> Results:
-    """The scores of some models, of all where none is named; a name may be a list with commas."""
-    there = values_of(results, "model") if model else []
-    names = [name for word in model for name in ([word] if word in there else word.split(","))]
-    for name in names:
-        if name not in there:
-            raise InputError(f"{heading('model')}: no scores of {short(name)}; {nearest(name, there)}")
-    return narrowed(results, [("model", names)]) if names else results
+    """The scores of some models, of all where none is named."""
+    named = models_filter(results, model)
+    return narrowed(results, named) if named else results
 
 
 def under_one_modality(results: Results) -> tuple[Results, tuple[str, ...]]:
-    """The scores under one modality, image where there are several, and notes on the others."""
+    """The scores under one modality, that with the medium where there are several, and notes on the others."""
     modalities = values_of(results, "modality")
     if len(modalities) < 2:
         return results, ()
-    if _USUAL_MODALITY not in modalities:
+    usual = next((modality for modality in WITH_MEDIUM if modality in modalities), None)
+    if usual is None:
         choice = param("where", f"modality={modalities[0]}")
         raise InputError(
-            f"answers under several modalities, none is {_USUAL_MODALITY}: {listed(modalities)}; choose: {choice}"
+            f"answers under several modalities, none is {WITH_MEDIUM[0]}: {listed(modalities)}; choose: {choice}"
         )
-    kept = narrowed(results, [("modality", [_USUAL_MODALITY])])
-    others = [modality for modality in modalities if modality != _USUAL_MODALITY]
+    kept = narrowed(results, [("modality", [usual])])
+    others = [modality for modality in modalities if modality != usual]
     choice = param("where", f"modality={others[0]}")
-    notes = [f"compared under modality {_USUAL_MODALITY}; there are answers under {listed(others)} too ({choice})"]
+    notes = [f"compared under modality {usual}; there are answers under {listed(others)} too ({choice})"]
     if absent := sorted({*values_of(results, "model")} - {*values_of(kept, "model")}):
-        notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_MODALITY}: {listed(absent)}")
+        notes.append(f"{counted(len(absent), 'model')} without answers under {usual}: {listed(absent)}")
     return kept, tuple(notes)
 
 

@@ -1,7 +1,7 @@
 """Tables of scores: side by side on the same items, means with clustered intervals, adjusted p-values."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,51 @@ def side_by_side(results: Results, around: Sequence[str], across: Sequence[str] 
         clusters = rows.get_column("cluster").to_numpy().astype(np.str_)
         sides.append(SideBySide(key, columns.rows(), table, clusters, rows.get_column("item").to_list()))
     return sides
+
+
+@dataclass(frozen=True)
+class DistinctBenchmarks:
+    """Benchmarks that may be averaged: none of them shares an item with another one."""
+
+    names: Sequence[str]
+    repeats: Mapping[str, str]
+    """The others, each with a larger one of which it has items: its source, or another refinement."""
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a benchmark shares items with another one."""
+        return name in self.repeats or name in self.repeats.values()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which benchmarks are left out of a mean over benchmarks, and why."""
+        return tuple(
+            f"{name} has items of {source}, and is in no mean over benchmarks"
+            for name, source in self.repeats.items()
+        )
+
+
+def distinct_benchmarks(results: Results) -> DistinctBenchmarks:
+    """The benchmarks with scores that share no item (by id and content) with a larger one, by their names."""
+    scored = results.scores.select(pl.col("benchmark").cast(pl.String).unique()).collect(engine="streaming")
+    items = results.items.drop_nulls("content").select("benchmark", pl.coalesce("own_id", "item"), "content")
+    contents: dict[str, set[tuple[str, ...]]] = {name: set() for name in scored.to_series().sort()}
+    for (name,), part in items.group_by("benchmark"):
+        if name in contents:
+            contents[str(name)] = set(part.drop("benchmark").rows())
+    names, repeats = list[str](), dict[str, str]()
+    for name in sorted(contents, key=lambda name: (-len(contents[name]), name)):
+        source = next((larger for larger in names if contents[larger] & contents[name]), None)
+        if source is None:
+            names.append(name)
+        else:
+            repeats[name] = source
+    return DistinctBenchmarks(sorted(names), dict(sorted(repeats.items())))
+
+
+def only_benchmarks(results: Results, names: Sequence[str]) -> Results:
+    """The results on some benchmarks alone."""
+    is_wanted = pl.col("benchmark").cast(pl.String).is_in(names)
+    return replace(results, scores=results.scores.filter(is_wanted), items=results.items.filter(is_wanted))
 
 
 def pivoted(

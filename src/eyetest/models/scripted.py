@@ -7,12 +7,14 @@ from typing import Any, Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
+from eyetest.grammar import read_pairs
 from eyetest.models.base import Backend, Call, CallError, target_of, weighed_response
-from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
+from eyetest.records import WITH_MEDIUM, Asked, Item, ModelEntry, Response, mark, shown_order
 from eyetest.redaction import plain_word
+from eyetest.store.handwritten import convert
 
 _REFUSAL = "I'm sorry, but I can't answer this."
-_SIGHTED = ("image", "screenshot")
+_SIGHTED = (*WITH_MEDIUM, "screenshot")
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,13 +88,18 @@ class ScriptedModel:
         return among[int(self._draw("which", *_key(call.asked)) * len(among))]
 
     def _is_right(self, call: Call) -> bool:
-        script, sighted = self.script, call.asked.modality in _SIGHTED
+        script, sighted = self.script, call.asked.modality in _SIGHTED or _is_text(call.item)
         skill = script.right if sighted or script.blind is None else script.blind
         return self._draw("right", *_key(call.asked)) < skill
 
     def _draw(self, *key: object) -> float:
         text = "|".join(map(str, (self.script.seed, self.name, *key)))
         return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big") / 2**64
+
+
+def _is_text(item: Item) -> bool:
+    """Whether there is nothing to see in an item, so that no part of it is missing."""
+    return not (item.images or item.media)
 
 
 def _key(asked: Asked) -> tuple[object, ...]:
@@ -105,17 +112,13 @@ def _key(asked: Asked) -> tuple[object, ...]:
 def parse_script(text: str) -> Script:
     """``right=0.7,lag=0.05`` as a script."""
     values: dict[str, str] = {}
-    for pair in filter(None, text.split(",")):
-        name, equals, value = pair.partition("=")
-        if not equals or name.strip() not in Script.__struct_fields__:
-            raise InputError(
-                f'scripted: "{plain_word(pair)}" is no setting; {nearest(name, Script.__struct_fields__)}'
-            )
-        values[name.strip()] = value.strip()
-    try:
-        script = msgspec.convert(values, Script, strict=False)
-    except msgspec.ValidationError as error:
-        raise InputError(f"scripted: {error}") from None
+    pairs = read_pairs(text, "model", "scripted:right=0.7,lag=0.1", between=",") if text else {}
+    for name, value in pairs.items():
+        if name not in Script.__struct_fields__:
+            near = nearest(name, Script.__struct_fields__)
+            raise InputError(f'scripted: "{plain_word(name)}" is no setting; {near}')
+        values[name] = value.strip()
+    script = convert(values, Script, "scripted", is_text=True)
     for name in ("right", "blind", "refuse", "fail", "dead"):
         if not 0 <= (getattr(script, name) or 0) <= 1:
             raise InputError(f"scripted: {name} is a probability from 0 to 1")

@@ -27,28 +27,30 @@ def _duplicate_items(subject: Subject) -> Iterator[Finding]:
     if not items:
         yield no_images(_duplicate_items.name, "repeated questions were not looked for, since images may differ")
     elif left := len(subject.items) - len(items):
-        title = f"{counted(left, 'item')} not compared with others, for lack of images"
+        title = f"{counted(left, 'item')} not compared with others, for lack of {subject.medium.many}"
         yield Finding(
             probe=_duplicate_items.name, kind="not-compared", severity="note", title=title, numbers={"items": left},
-            detail="Two questions of the same words may show different images.",
+            detail=f"Two questions of the same words may show different {subject.medium.many}.",
         )  # fmt: skip
     same, equal = _grouped(items, question_key), _grouped(items, item_key)
     other_golds = [group for group in same if len({item_key(item) for item in group}) > 1]
     yield from _on_groups("contradicting-golds", other_golds, lambda item, group: f"gold: {_gold(item)}",
                    f"{counted(len(other_golds), 'question')} asked more than once, with different golds",
                    detail="At most one of the golds can be right.")  # fmt: skip
+    shown = subject.medium.many
     extra = counted(sum(len(group) - 1 for group in equal), "repeat")
     yield from _on_groups("duplicate-items", equal,
                    lambda item, group: f"repeats {group[0].id}" if item is not group[0] else "",
                    f"{extra} of another item, in {counted(len(equal), 'group')}", verdict="drop",
-                   detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
+                   detail=f"Same question, options, {shown} and gold. `--fix` keeps the first.")  # fmt: skip
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
-    """Equal for items with the same question, images and set of options; ``one_of`` maps copies to one."""
+    """Equal for items with the same question, media and set of options; ``one_of`` maps copies to one."""
     options = tuple(sorted(_comparable_text(choice.text) for choice in item.choices))
     images = tuple(one_of.get(image.sha256, image.sha256) for image in item.images)
-    return (_comparable_text(item.question), _comparable_text(item.hint), options, images, item.history)
+    shown = (*images, *item.media)
+    return (_comparable_text(item.question), _comparable_text(item.hint), options, shown, item.history)
 
 
 def _comparable_text(text: str) -> str:
@@ -73,7 +75,8 @@ def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Ite
 def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
     """The same question, with its options in any order, on different files that show the same image."""
     one_of = {image: group[0] for group in copies for image in group}
-    known = [item for item in items if has_its_images(item) and any(image.sha256 in one_of for image in item.images)]
+    on_copies = [item for item in items if any(image.sha256 in one_of for image in item.images)]
+    known = [item for item in on_copies if has_its_images(item)]
     groups = _grouped(known, lambda item: question_key(item, one_of))
     groups = [group for group in groups if len({question_key(item) for item in group}) > 1]
     yield from _on_groups("repeats-on-copied-images", groups,
@@ -112,6 +115,8 @@ def duplicate_images(subject: Subject) -> Iterator[Finding]:
     for item in subject.items:
         for sha256 in dict.fromkeys(image.sha256 for image in item.images):
             own.setdefault(sha256, []).append(item.id)
+    if not own and subject.media_items:
+        return  # said by the probe of malformed items
     if not own:
         yield no_images(duplicate_images.name, "copies of images were not looked for")
         return

@@ -25,7 +25,7 @@ _MOST_CROSSED = 12  # words of an option, and of a question, that are crossed: a
 
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z\d]")
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
-_NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?")
+_NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s{0,9}/\s{0,9}\d+(?:\.\d+)?)?")
 _UNIT_LETTERS = 12  # with more letters beside it a number is part of a sentence
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")

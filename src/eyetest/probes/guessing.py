@@ -88,16 +88,17 @@ def named_answer(subject: Subject) -> Iterator[Finding]:
         return
     evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
     shown = [(item, {only}) for item, only in named]
-    found = _habit(named_answer.name, "answer-in-question", "the only option that the question names", shown)
+    found = _habit(subject, named_answer.name, "answer-in-question", "the only option that the question names", shown)
     yield msgspec.structs.replace(found, verdict="review", evidence=evidence if found.items else {})
 
 
-def _habit(probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int]]]) -> Finding:
+def _habit(subject: Subject, probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int]]]) -> Finding:
     """A test of how often the gold is among the options that show something, in either direction."""
     chances = [len(showing) / len(item.choices) for item, showing in shown]
     hits = [item.id for item, showing in shown if item.gold[0] in showing]
     expected = sum(chances)
     avoids = len(hits) < expected
+    medium = subject.medium.one
     return Finding(
         probe=probe,
         kind=kind,
@@ -106,7 +107,7 @@ def _habit(probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int
         title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
         f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
         detail="A guesser who knows this habit "
-        + ("rules options out without an image." if avoids else "needs no image."),
+        + (f"rules options out without the {medium}." if avoids else f"needs no {medium}."),
         items=() if avoids else tuple(hits),
         p=as_odd(len(hits), chances),
         numbers={"n": len(shown), "hits": len(hits), "expected": expected},
@@ -172,7 +173,7 @@ def _surface_cues(subject: Subject) -> Iterator[Finding]:
         if len(shown) < MIN_ITEMS:
             continue
         tested = True
-        yield _habit(_surface_cues.name, f"gold-{kind}", what, shown)
+        yield _habit(subject, _surface_cues.name, f"gold-{kind}", what, shown)
     if not tested:
         yield too_few(_surface_cues.name, subject, "whose options are their own and show the same trait")
 

@@ -96,7 +96,8 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
     items, groups = sample_groups(subject.choice_items, grouped, subject)
     if len(items) < LEAST_ITEMS or len(set(groups)) < 2:
         title = f"{len(items)} choice items are too few to learn shortcuts from"
-        detail = f"At least {LEAST_ITEMS} with one gold each, on two or more unrelated images, are needed."
+        shown = subject.medium.many
+        detail = f"At least {LEAST_ITEMS} with one gold each, on two or more unrelated {shown}, are needed."
         yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=LEAST_ITEMS)
         return
     rng = subject.rng(NAME, "golds")
@@ -115,11 +116,13 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
 
 
 def image_groups(items: Sequence[Item]) -> list[int]:
-    """A number for each item, equal for items that share an image or vary the same question."""
+    """A number for each item, equal for items that share an image or another medium, or vary the same question."""
     sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
     for index, item in enumerate(items):
-        for key in (("item", item.group or item.id), *(("image", image.sha256) for image in item.images)):
+        shown = [("image", image.sha256) for image in item.images]
+        shown += [(media.kind, media.reference) for media in item.media]
+        for key in (("item", item.group or item.id), *shown):
             sets.join(first.setdefault(key, index), index)
     return [sets.root(index) for index in range(len(items))]
 
@@ -217,7 +220,7 @@ def _report(subject: Subject, table: OptionTable, guesses: Sequence[Guess]) -> I
     sure = least >= _SUSPICIOUS
     listed = np.flatnonzero(sure[:, 0])
     order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
-    evidence = {table.items[index].id: _evidence(table, guesses, index) for index in order}
+    evidence = {table.items[index].id: _evidence(table, guesses, index, subject.medium.many) for index in order}
     for guess in guesses:
         yield _finding(subject, table, guess, evidence)
     yield _given_away(view, evidence, sure[:, 1:].sum(axis=0), (len(table), len(subject.choice_items)))
@@ -242,10 +245,10 @@ def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[
     )
 
 
-def _evidence(table: OptionTable, guesses: Sequence[Guess], index: int) -> str:
+def _evidence(table: OptionTable, guesses: Sequence[Guess], index: int, media: str) -> str:
     item, chance = table.items[index], 1 / table.counts[index]
     scores = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
-    unseen = "question and images" if guesses[0].view == "surface" else "images"
+    unseen = f"question and {media}" if guesses[0].view == "surface" else media
     text = item.choices[item.gold[0]].text
     shown = text if len(text) <= 60 else f"{text[:57]}…"
     return f'the gold "{shown}" gets {scores} with {unseen} hidden; chance gives {percent(chance)}'
@@ -275,7 +278,7 @@ def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[
         kind=f"{guess.view}-shortcut-{guess.learner}",
         severity="suspect",
         title=_title(numbers, p),
-        detail=_detail(numbers, len(subject.choice_items)),
+        detail=_detail(numbers, len(subject.choice_items), subject.medium.one),
         items=tuple(evidence),
         evidence=evidence,
         p=p,
@@ -308,9 +311,9 @@ def _title(numbers: dict[str, Any], p: float) -> str:
     return title
 
 
-def _detail(numbers: dict[str, Any], available: int) -> str:
+def _detail(numbers: dict[str, Any], available: int, medium: str) -> str:
     text = (
-        f"{_LEARNERS[numbers['learner']].capitalize()}, trained on the other folds (no image in two of them), "
+        f"{_LEARNERS[numbers['learner']].capitalize()}, trained on the other folds (no {medium} in two of them), "
         f"picked the gold in {percent(numbers['accuracy'])} of {numbers['n']:,} items; with random golds it picks "
         f"{percent(numbers['null_mean'])} ± {percent(numbers['null_sd'])} ({numbers['permutations']} draws). "
         "Positions of options were hidden from it. "

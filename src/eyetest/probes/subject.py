@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.media import MediumNames, medium_names
 from eyetest.benchmarks.rows import named_images
 from eyetest.records import NO_IMAGES, Finding, Item, Severity
 
@@ -46,6 +47,16 @@ class Subject:
         return any(item.images for item in self.items)
 
     @cached_property
+    def medium(self) -> MediumNames:
+        """What its sentences call that which the items show."""
+        return medium_names(self.benchmark.manifest.counts)
+
+    @cached_property
+    def media_items(self) -> list[Item]:
+        """Items with a video, a sound or a document, none of which is read."""
+        return [item for item in self.items if item.media]
+
+    @cached_property
     def choice_items(self) -> list[Item]:
         """Items with two or more options and exactly one gold, for which chance is known."""
         return [item for item in self.items if len(item.choices) > 1 and len(item.gold) == 1]
@@ -79,13 +90,13 @@ def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
 
 
 def has_its_images(item: Item) -> bool:
-    """Whether all images of an item are available; else it is unknown whether two items show the same."""
-    return bool(item.images) and all(1 <= number <= len(item.images) for number in item.image_numbers)
+    """Whether all images and other media of an item are known; else it is unknown whether two items show the same."""
+    return bool(item.images or item.media) and all(1 <= number <= len(item.images) for number in item.image_numbers)
 
 
 def names_images(item: Item) -> dict[str, str]:
-    """How an item without images refers to some, by where it does so: a text, or a tag of the source."""
-    if item.images:
+    """How an item without any medium refers to images, by where it does so: a text, or a tag of the source."""
+    if item.images or item.media:
         return {}
     placed = item.image_numbers or any("<image>" in text for text in item.texts)
     return named_images(item.tags) | ({"placeholders": "<image …>"} if placed else {})

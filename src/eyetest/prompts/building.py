@@ -9,8 +9,9 @@ from typing import Literal
 import msgspec
 
 from eyetest.errors import EyetestError, InputError
+from eyetest.prompts.sent import promises_medium
 from eyetest.prompts.sets import Example, TaskKind, Wording, fill, known_prompts, load_prompts, slots
-from eyetest.records import PLACEHOLDER, Item, image_numbers, mark, shown_order
+from eyetest.records import MEDIA_KINDS, PLACEHOLDER, Item, image_numbers, mark, shown_order
 from eyetest.records.item import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.tables import Ask, Condition, Letters, Modality
 
@@ -152,6 +153,7 @@ VIEWS: dict[Modality, View] = {
     "gray": View(images="gray"),
     "caption": View(images="words"),
     "screenshot": View(question=False, options=False),
+    **dict.fromkeys(MEDIA_KINDS, View()),  # never built: they are not sent
 }
 
 
@@ -160,13 +162,10 @@ _DIGITS = 9  # numbers of one digit; 1 and 10 have the same first token
 
 def refuse(item: Item, condition: Condition) -> None:
     """Raise CannotApply where the condition would not be what its name says."""
-    if condition.method != "generate":
-        if not item.choices:
-            raise CannotApply("no options")
-        if condition.ask != "direct":
-            raise CannotApply("likelihood is asked directly")
-        if condition.method == "first-token" and condition.letters == "digit" and len(item.choices) > _DIGITS:
-            raise CannotApply("letters of several digits")
+    if promises_medium(item, condition):
+        kinds = dict.fromkeys(media.kind for media in item.media) or [condition.modality]
+        raise CannotApply(f"{' and '.join(kinds)} not sent")
+    _refuse_method(item, condition)
     match condition.modality:
         case "gray" | "no-question" if not item.images:
             raise CannotApply("no image")
@@ -184,6 +183,18 @@ def refuse(item: Item, condition: Condition) -> None:
                 raise CannotApply("options are drawn in the image")
     if condition.ask == "ocr" and (VIEWS[condition.modality].images != "true" or not item.images):
         raise CannotApply("no image")
+
+
+def _refuse_method(item: Item, condition: Condition) -> None:
+    """Raise CannotApply where the likelihood of options cannot be asked for."""
+    if condition.method == "generate":
+        return
+    if not item.choices:
+        raise CannotApply("no options")
+    if condition.ask != "direct":
+        raise CannotApply("likelihood is asked directly")
+    if condition.method == "first-token" and condition.letters == "digit" and len(item.choices) > _DIGITS:
+        raise CannotApply("letters of several digits")
 
 
 def option_lines(options: Sequence[str], letters: Letters, wording: Wording) -> str:

@@ -6,7 +6,8 @@ every condition in several tests, in which the instruction, the option order or 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -16,7 +17,8 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, heading, listed, nearest, short
+from eyetest.grammar import refuse_repeated, split_parts
 from eyetest.prompts.sets import load_prompts
 from eyetest.records import REVERSED, Condition, order_word
 from eyetest.store.handwritten import read_yaml
@@ -47,14 +49,28 @@ def read_conditions(words: Conditions, seed: int = 0, project: Path = PROJECT) -
     if isinstance(words, Mapping):
         return _combined([words], seed)
     given = [words] if isinstance(words, str | Condition) else list(words)
-    found: list[Condition] = []
+    conditions: list[Condition] = []
+    by_name: dict[str, tuple[Condition, ...]] = {}
     for word in given or [""]:
         if isinstance(word, Condition):
-            found.append(word)
+            conditions.append(word)
             continue
-        for part in word.split(","):
-            found += _combined(_overlays(part.strip(), project), seed)
-    return tuple(dict.fromkeys(found))
+        for name in split_parts(word, "condition") if word else [""]:
+            refuse_repeated([*by_name, name], "condition")
+            by_name[name] = _combined(_overlays(name, project), seed)
+            conditions += by_name[name]
+    _refuse_needless(by_name)
+    return tuple(dict.fromkeys(conditions))
+
+
+def _refuse_needless(by_name: Mapping[str, tuple[Condition, ...]]) -> None:
+    """Refuse a name that asks nothing which the other names together do not ask."""
+    times = Counter(condition for conditions in by_name.values() for condition in set(conditions))
+    for name in reversed(list(by_name)):
+        conditions = by_name[name]
+        if all(times[condition] > 1 for condition in conditions):
+            others = [other for other in by_name if other != name and {*by_name[other]} & {*conditions}]
+            raise _wrong(f"{short(name)} asks nothing that {listed(others)} does not ask; leave one of them out")
 
 
 def condition_names(project: Path = PROJECT) -> dict[str, dict[str, Any]]:
@@ -75,16 +91,22 @@ def _shipped() -> dict[str, dict[str, Any]]:
 def _overlays(word: str, project: Path) -> Iterator[Mapping[str, Any]]:
     """The overlays joined by ``+``."""
     known = condition_names(project)
-    for name in filter(None, (part.strip() for part in word.split("+"))):
+    if not word:
+        return
+    names = split_parts(word, "condition", "+")
+    refuse_repeated(names, "condition")
+    for name in names:
         key, equals, value = name.partition("=")
         if not equals and name not in known:
             raise _wrong(f"no condition {short(name)}; {nearest(name, known)}")
         is_list = "/" in value and not (key == "prompts" and Path(value).is_file())
-        yield {key: value.split("/") if is_list else value} if equals else known[name]
+        values = split_parts(value, "condition", "/") if is_list else [value]
+        refuse_repeated(values, "condition")
+        yield {key: values} if equals else known[name]
 
 
 def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Condition, ...]:
-    """The conditions of overlays: a later one replaces an axis of an earlier one; sources of ``perturb`` add up."""
+    """The conditions of overlays: no two may set the same axis; sources of ``perturb`` add up."""
     axes: dict[str, list[Any]] = {}
     sources: list[str] = []
     tests: Any = None
@@ -94,12 +116,16 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
             if axis == "perturb":
                 sources += [source.strip() for value in values for source in str(value).split(",")]
             elif axis == "tests":
-                tests = given
+                _refuse_second(axis, [] if tests is None else [tests], values)
+                tests = values[0]
             else:
-                axes[axis] = list(dict.fromkeys(_value(axis, str(value)) for value in values))
+                checked = list(dict.fromkeys(_value(axis, str(value)) for value in values))
+                _refuse_second(axis, axes.get(axis, []), checked)
+                axes[axis] = checked
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
     if tests is not None and not sources:
         raise _wrong(f"tests needs perturb: what varies ({', '.join(SOURCES)})?")
+    refuse_repeated(sources, "condition")
     for source in sources:
         if source not in SOURCES:
             raise _wrong(f"perturb: no source {short(source)}; {nearest(source, SOURCES)}")
@@ -109,10 +135,20 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
     if not 2 <= number <= MOST_TESTS:
         raise _wrong(f"tests: found {number}, expected 2 to {MOST_TESTS:,}")
     varied = [SOURCES[source] for source in sources]
+    if varied and "template" not in varied and all(point.method == "likelihood" for point in points):
+        raise _wrong(f"perturb={'/'.join(sources)} changes nothing under likelihood, which shows no options")
     changed = (
         msgspec.structs.replace(point, **test) for point in points for test in _tests(point, varied, number, seed)
     )
     return tuple(dict.fromkeys(changed))
+
+
+def _refuse_second(axis: str, values: Sequence[Any], others: Sequence[Any]) -> None:
+    """Refuse an axis that is set a second time: one of the two would be dropped."""
+    if values:
+        first, second = ("/".join(map(str, some)) for some in (values, others))
+        again = f"{first} is given twice" if first == second else f"{first} and {second} contradict each other"
+        raise _wrong(f"{axis}: {again}; several values of an axis are written {axis}=A/B")
 
 
 def _value(axis: str, word: str) -> Any:

@@ -116,6 +116,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     whole = msgspec.to_builtins(recipe)
     named = dict(zip((stage.title for stage in recipe.stages), whole.get("stages", ()), strict=True))
     named = whole.get("panels", {}) | named
+    sized: dict[str, str] = {}
     for path, value in settings.items():
         first, *keys = path.split(".")
         if first not in named:
@@ -128,11 +129,16 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         if not isinstance(node, dict) or not keys:
             raise InputError(f"{heading('set', path)}: that is no value; expected STAGE.KEY=VALUE")
         if (last := keys[-1]) in _SIZES:
+            if first in sized:
+                both = f"{sized[first]} and {path}"
+                raise InputError(f"{heading('set')}: {both} contradict each other; a selection has one size")
+            sized[first] = path
             for size in _SIZES:
                 node.pop(size, None)
         new = parse_yaml(value, path) if isinstance(value, str) else value
         is_cut = isinstance(node.get(last), dict) and "op" in node[last] and not isinstance(new, dict)
         node[last] = {**node[last], "value": new} if is_cut else new
+        convert(whole, Recipe, heading("set", path), is_one_setting=True)
     return convert(whole, Recipe, heading("set")) if settings else recipe
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import mean
 from eyetest.models import Surroundings
+from eyetest.prompts.sent import named_by_what_is_sent
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import (
     GIVEN,
@@ -143,6 +145,10 @@ def seated_on_answers(
         raise InputError(f"{heading('panels', judge)}: {why}")
     for name, panel in answering.items():
         answered = results.scores.filter(pl.col("modality") == panel.modality)
+        if panel.modality == "image":  # items without any medium are labelled by what is sent
+            text_items = results.items.filter(pl.col("medium") == "").select("benchmark", "item").lazy()
+            labelled = results.scores.filter(pl.col("modality") == "no-image")
+            answered = pl.concat([answered, labelled.join(text_items, on=("benchmark", "item"), how="semi")])
         present = values_of(replace(results, scores=answered), "model")
         if not present and name not in named:
             raise _not_answered(name, "no model", panel.modality, results)
@@ -158,11 +164,13 @@ def _not_answered(panel: str, who: str, modality: str, results: Results) -> Inpu
     return InputError(f"panel {panel}: {who} answered with modality {modality}{hint}")
 
 
-def recorded(results: Results, seated: Seated) -> pl.DataFrame:
+def recorded(results: Results, seated: Seated, items: Sequence[Item] = ()) -> pl.DataFrame:
     """A panel's recorded answers, each model under one protocol: the panel's, else the only one with its modality."""
     condition = seated.panel.condition
-    wanted = pl.col("model").is_in(seated.models) & (pl.col("modality") == condition.modality)
+    wanted = pl.col("model").is_in(seated.models) & shown_as(condition, items)
     frame = results.scores.filter(wanted).collect(engine="streaming")
+    usual = pl.lit(condition.modality).cast(frame.schema["modality"])
+    frame = frame.with_columns(label=pl.col("modality"), modality=usual)
     parts = []
     for model in seated.models:
         mine = frame.filter(pl.col("model") == model)
@@ -176,7 +184,23 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
             raise InputError(f"panel {seated.name}: {problem}")
         rows = (exact if len(exact) else mine).sort("item", "template", "order", "letters", "sample")
         parts.append(rows.filter(pl.int_range(pl.len()).over("item") < seated.tests))
+    parts = [part.with_columns(modality=pl.col("label")).drop("label") for part in parts]
+    frame = frame.drop("label")
     return pl.concat(parts) if parts else frame
+
+
+def shown_as(condition: Condition, items: Sequence[Item]) -> pl.Expr:
+    """Whether an answer's modality is that of a panel; for an item without any medium, that of its label."""
+    modality = pl.col("modality").cast(pl.String)
+    wanted = modality == condition.modality
+    bare: dict[str, list[str]] = {}
+    for item in items:
+        label: str = named_by_what_is_sent(item, condition).modality
+        if label != condition.modality:
+            bare.setdefault(label, []).append(item.id)
+    for other, names in bare.items():
+        wanted |= (modality == other) & is_in("item", names)
+    return wanted
 
 
 def answer_notes(seated: Seated, scores: pl.DataFrame) -> list[str]:
@@ -228,6 +252,13 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
         self.progress = progress
 
 
+class EarlierAnswers(NamedTuple):
+    """Items that earlier stages removed, and a panel's answers to them."""
+
+    items: Sequence[Item]
+    scores: pl.DataFrame
+
+
 @dataclass
 class Recorded:
     """Recorded answers."""
@@ -253,7 +284,11 @@ class Recorded:
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
         """Recorded scores of items that are as they were."""
-        return recorded(self.results, seated).filter(is_in("item", [item.id for item in items]))
+        return recorded(self.results, seated, items).filter(is_in("item", [item.id for item in items]))
+
+    def earlier(self, seated: Seated, removed: Sequence[Item], used: Mapping[str, set[str]]) -> EarlierAnswers:
+        """Every removed item, with the answers that are recorded."""
+        return EarlierAnswers(removed, self.scores(seated, removed))
 
     def apply_edits(self, items: Sequence[Item]) -> None:
         """Leave out answers to items that people changed: they were scored by another key, or to another wording."""
@@ -294,6 +329,21 @@ class Live:
                 self._refuse_gaps(session.run(self.to, watch=self.watch, planned=planned))
                 self._note_reworded(seated, [seat.model for seat in members], items, stage)
         return self.scores(seated, items)
+
+    def earlier(self, seated: Seated, removed: Sequence[Item], used: Mapping[str, set[str]]) -> EarlierAnswers:
+        """The removed items about which the panel was asked everything while they were there, with these answers.
+
+        ``used`` holds, by item, the requests that verdicts rest on. An item about which asking stopped early is left
+        out: which of its answers are there depends on what they were.
+        """
+        candidates = [item for item in removed if used.get(item.id)]
+        requests = [request for item in candidates for request in used[item.id]]
+        scores = self.scores(seated, candidates).filter(is_in("request", requests))
+        of_panel = scores.filter(pl.col("model").is_in([seat.model for seat in seated.seats]))
+        whole = of_panel.group_by("item").len().filter(pl.col("len") == len(seated.seats) * seated.tests)
+        complete = set(whole.get_column("item"))
+        items = [item for item in candidates if item.id in complete]
+        return EarlierAnswers(items, scores.filter(is_in("item", [item.id for item in items])))
 
     def apply_edits(self, items: Sequence[Item]) -> None:
         """Record edits of reviewers beside the answers, so that every measurement of the run counts alike."""
@@ -345,7 +395,8 @@ class Live:
         )
         benchmark = RepairedBenchmark(self.benchmark.path, {item.id: item for item in items})
         entries = {model: self.entries[model] for model in models}
-        return Session(benchmark, entries, asking, hit=self._hit(stage), budget=self._budget)
+        remedy = f"ask without it: {param('set', f'{seated.name}.modality=no-image')}"
+        return Session(benchmark, entries, asking, hit=self._hit(stage), budget=self._budget, remedy=remedy)
 
     def _hit(self, stage: Stage) -> Hit:
         def hit(item: Item, condition: Condition, response: Response) -> bool | None:
@@ -357,7 +408,9 @@ class Live:
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
         """The panel's answers in the run to the items as they are worded now."""
-        asked = [pl.col(axis).cast(pl.String) == getattr(seated.panel, axis) for axis in AXES]
+        others = [axis for axis in AXES if axis != "modality"]
+        asked = [pl.col(axis).cast(pl.String) == getattr(seated.panel, axis) for axis in others]
+        asked.append(shown_as(seated.panel.condition, items))
         asked += [pl.col("model").cast(pl.String).is_in(seated.models), pl.col("template") == 0]
         asked += [pl.col("sample") < seated.panel.samples, pl.col("order").is_between(0, seated.panel.orders - 1)]
         with one_line_if_damaged(self.to):

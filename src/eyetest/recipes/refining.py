@@ -17,13 +17,22 @@ from eyetest.benchmarks.folder import FACTS, write_items
 from eyetest.benchmarks.tags import TagMaps
 from eyetest.curate.pooling import BENCHMARK_TAG
 from eyetest.curate.selection import CannotMeet, candidate, select
-from eyetest.errors import InputError, as_named, counted, listed
-from eyetest.filters import FILTERS, Evidence, FilterInput
+from eyetest.errors import InputError, as_stored, counted, listed
+from eyetest.filters import FILTERS, Evidence, Filter, FilterInput
 from eyetest.filters.hits import BAND
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.loading import refuse_hopeless, refuse_others
-from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual, small_panel_notes
+from eyetest.recipes.panels import (
+    AnswerSource,
+    EarlierAnswers,
+    Live,
+    Seated,
+    answer_notes,
+    asked_of_all,
+    residual,
+    small_panel_notes,
+)
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
@@ -108,6 +117,7 @@ class Refining:
         refuse_hopeless(self.recipe, list(self._items.values()))
         refined = Refined(notes=notes)
         alive = list(self._items.values())
+        self._used: dict[str, set[str]] = {}  # by item, the requests that verdicts rest on
         self._answers: list[tuple[Seated, Evidence, list[Item]]] = []  # by stage, with the items that reached it
         for stage in self.recipe.stages:
             try:
@@ -148,12 +158,13 @@ class Refining:
             return [self._reviewed(stage, item) for item in alive]
         if stage.select is not None:
             return _selected(stage, alive, self.recipe.seed, notes)
-        evidence = self._collect(stage, alive, notes)
+        chosen = FILTERS[stage.filter or stage.grade or ""]
+        removed, evidence = self._collect(stage, chosen, alive, notes)
         seated = self.panels[stage.panel] if stage.panel else None
         live = self.source if isinstance(self.source, Live) else None
         case = FilterInput(
             stage if live else msgspec.structs.replace(stage, full_counts=True),
-            alive,
+            self._together(alive, removed),
             evidence,
             seats=seated.seats if seated else (),
             size=seated.panel.size if seated else 0,
@@ -164,24 +175,46 @@ class Refining:
             benchmark=self.benchmark,
             notes=notes,
         )
-        verdicts = FILTERS[stage.filter or stage.grade or ""].judge(case)
+        reached = {item.id for item in alive}
+        verdicts = [verdict for verdict in chosen.judge(case) if verdict.item in reached]
+        for verdict in verdicts:
+            self._used.setdefault(verdict.item, set()).update(verdict.responses)
         return [self._decided(stage, verdict) for verdict in verdicts]
 
-    def _collect(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> Evidence:
-        """The answers of the stage's panel; held-out ones are kept but not passed on."""
+    def _together(self, alive: Sequence[Item], removed: Sequence[Item]) -> list[Item]:
+        """The items that reached a stage and those that were removed before it, in the benchmark's order."""
+        judged = {item.id: item for item in (*alive, *removed)}
+        return [judged[name] for name in self._items if name in judged]
+
+    def _collect(
+        self, stage: Stage, chosen: Filter, alive: Sequence[Item], notes: list[str]
+    ) -> tuple[Sequence[Item], Evidence]:
+        """Removed items to learn from, and the answers of the panel; those of held-out models are not passed on."""
         if not stage.panel:
-            return Evidence()
+            return (), Evidence()
         seated = self.panels[stage.panel]
-        name = stage.filter or stage.grade
-        rule = FILTERS[name].rule(stage, len(seated.seats), seated.panel.size, seated.tests) if name else None
+        rule = chosen.rule(stage, len(seated.seats), seated.panel.size, seated.tests)
         scores = self.source.collect(seated, alive, stage, rule)
         notes += [line for line in answer_notes(seated, scores) if line not in notes]
+        removed: Sequence[Item] = ()
+        if chosen.learns:
+            removed, earlier_scores = self._earlier(seated, alive)
+            scores = pl.concat([scores, earlier_scores])
+        if removed:
+            together = counted(len(alive) + len(removed), "item")
+            notes.append(f"{stage.title} learns from {together}; earlier stages removed {len(removed):,} of them")
         evidence = Evidence(scores, seated.models, seated.tests)
         self._answers.append((seated, evidence, list(alive)))
         if not seated.held_out:
-            return evidence
+            return removed, evidence
         deciding = [seat.model for seat in seated.seats]
-        return Evidence(scores.filter(pl.col("model").is_in(deciding)), deciding, seated.tests)
+        return removed, Evidence(scores.filter(pl.col("model").is_in(deciding)), deciding, seated.tests)
+
+    def _earlier(self, seated: Seated, alive: Sequence[Item]) -> EarlierAnswers:
+        """Items that earlier stages removed and the panel's answers to them; nothing more is asked about them."""
+        reached = {item.id for item in alive}
+        removed = [item for name, item in self._seen.items() if name not in reached]
+        return self.source.earlier(seated, removed, self._used)
 
     def _outcome(self, stage: Stage, item: str) -> Decided:
         """What people decided about an item."""
@@ -266,7 +299,7 @@ class Refining:
         about = self.benchmark.manifest
         return RefinementRecord(
             eyetest=__version__,
-            benchmark=RefinedFrom(about.name, about.fingerprint, as_named(str(self.benchmark.path.resolve()))),
+            benchmark=RefinedFrom(about.name, about.fingerprint, as_stored(str(self.benchmark.path.resolve()))),
             recipe=self.recipe.written_down(),
             panels={
                 name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))

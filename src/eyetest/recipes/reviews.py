@@ -30,7 +30,7 @@ from eyetest.studio.sources import open_places, read_verdict_table
 SUFFIX = "-review"
 _WAITING = "review"
 _MOST_REVIEWERS = 50
-_SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(.+?))?\s*", re.DOTALL)  # ``60 of answer=wrong``
+_SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(\S+(?:\s+\S+)*))?\s*", re.DOTALL)  # ``60 of answer=wrong``
 _FINDING = 0.5  # how likely a finding of an audit is to change something
 Tell = Callable[[str], None]
 
@@ -164,8 +164,19 @@ def _chosen(collection: Collection, words: str) -> list[str]:
         expected = "expected review, all, a number, a query (tag.x=y), or N of a query"
         raise InputError(f"{param('items')}: found {short(words)}, {expected}")
     query = parse_query(words) if "=" in words else Query(verdict="review")
+    _refuse_idle(collection, query)
     ids: list[str] = collection.items[collection.view(query).positions].get_column("id").to_list()
     return ids if ids or words else every
+
+
+def _refuse_idle(collection: Collection, query: Query) -> None:
+    """Refuse one of several values of a query that no item has: the others would hide it."""
+    parts = {f"tag.{name}={value}": Query(tags=((name, value),)) for name, value in query.tags}
+    parts |= {f"finding={name}": Query(findings=(name,)) for name in query.findings}
+    parts |= {f"id={name}": Query(ids=(name,)) for name in query.ids}
+    for words, part in parts.items():
+        if not len(collection.view(part).positions):
+            raise InputError(f"{param('items')}: no item has {short(words)}; leave it out, or correct it")
 
 
 def _of_recipe(places: Sequence[Path], settings: ReviewSettings, to: Path | None, tell: Tell) -> OpenReview:

@@ -15,14 +15,15 @@ import msgspec
 from eyetest.errors import ItemError, short
 
 __all__ = [
-    "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "ORIGINAL", "PLACEHOLDER",
-    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage", "ImageFormat",
-    "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
-    "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text",
-    "image_numbers", "joined_words", "letter", "tag_word", "tag_words",
+    "A_MEDIUM", "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "MEDIA_KINDS",
+    "ORIGINAL",
+    "PLACEHOLDER", "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage",
+    "ImageFormat", "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Media", "MediaKind",
+    "Message", "OptionProvenance", "Part", "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn",
+    "Words", "check", "gold_text", "image_numbers", "joined_words", "letter", "tag_word", "tag_words",
 ]  # fmt: skip
 
-FOLDER_VERSION = 4
+FOLDER_VERSION = 5
 MAX_CHOICES = 26
 _LISTED = re.compile(r"""\[\s*(?:'[^']*'|"[^"]*")(?:\s*,\s*(?:'[^']*'|"[^"]*"))*\s*\]""")
 _LONGEST_LIST = 2_000  # characters of a text that is read as a list of values
@@ -47,6 +48,20 @@ class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def filename(self) -> str:
         """The name of its file, the same in every folder and export."""
         return f"{self.sha256}.{'jpg' if self.format == 'jpeg' else self.format}"
+
+
+MediaKind = Literal["video", "audio", "document"]
+MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
+
+
+A_MEDIUM: dict[MediaKind, str] = {"video": "a video", "audio": "an audio file", "document": "a document"}
+
+
+class Media(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A medium other than an image that an item is about, by what its source calls it; eyetest does not open it."""
+
+    kind: MediaKind
+    reference: str  # a path, an address or an id; ``sha256:…`` of bytes without a name
 
 
 class OptionProvenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -101,6 +116,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     id: str
     question: str
     images: tuple[ImageRef, ...] = ()
+    media: tuple[Media, ...] = ()
     choices: tuple[Choice, ...] = ()
     references: tuple[str, ...] = ()
     hint: str = ""
@@ -196,7 +212,7 @@ def check(item: Item, where: str = "", *, gold_required: bool = True) -> None:
     at = f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}"
     if not item.id.strip():
         raise ItemError(at, "id", short(item.id), "a name that is not blank")
-    if not (item.question.strip() or item.images):
+    if not (item.question.strip() or item.images or item.media):
         raise ItemError(at, "question", "neither text nor image", "at least one of them")
     if len(item.choices) > MAX_CHOICES:
         raise ItemError(at, "choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
@@ -218,6 +234,7 @@ class ItemCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     text_items: int = 0
     images: int = 0  # distinct images; several items may share one
     image_bytes: int = 0
+    media: dict[MediaKind, int] = {}  # distinct videos, audio files and documents, which are not in the folder
     options: dict[str, int] = {}
 
 

@@ -1,30 +1,58 @@
 """Tables that packages exchange, one record a row; fields are in the order of columns."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from importlib.resources import files
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from eyetest.errors import InputError, as_named, short
-from eyetest.records.item import Item, Manifest, OutcomeKind, letter, tag_word
+from eyetest.errors import InputError, as_stored, short
+from eyetest.records.item import MEDIA_KINDS, Item, Manifest, OutcomeKind, letter, tag_word
 from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 __all__ = [
-    "BLIND_MODALITIES", "GIVEN", "NO_IMAGES", "REVERSED", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
-    "Decision", "DecisionKind", "Finding", "ModelEntry", "OutcomeKind", "Planned", "ReadingKind", "RunBenchmark",
-    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns", "mark",
-    "order_shown", "order_word", "positions_shown", "read_order", "shown_order",
+    "BLIND_MODALITIES",
+    "GIVEN",
+    "NO_IMAGES",
+    "REVERSED",
+    "RUN_VERSION",
+    "WITH_MEDIUM",
+    "Answer",
+    "Asked",
+    "Condition",
+    "Cut",
+    "Decision",
+    "DecisionKind",
+    "Finding",
+    "ModelEntry",
+    "OutcomeKind",
+    "Planned",
+    "ReadingKind",
+    "RunBenchmark",
+    "RunManifest",
+    "RunStep",
+    "Score",
+    "Severity",
+    "Verdict",
+    "VerdictKind",
+    "columns",
+    "mark",
+    "order_shown",
+    "order_word",
+    "positions_shown",
+    "read_order",
+    "shown_order",
 ]  # fmt: skip
 
-Modality = Literal["image", "no-image", "no-image-guess", "no-question", "nothing", "gray", "caption", "screenshot"]
+Modality = Literal[
+    "image", "no-image", "no-image-guess", "no-question", "nothing", "gray", "caption", "screenshot",
+    "video", "audio", "document",
+]  # fmt: skip
+"""What is shown of an item. Only images are sent by eyetest; others show videos, sounds and documents."""
 Ask = Literal["direct", "cot", "ocr"]
 Shots = Literal["none", "format", "two"]
 Letters = Literal["upper", "lower", "digit"]
@@ -77,6 +105,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     timeout: SomeSeconds | None = None  # for a whole call; default 600
     first_byte: SomeSeconds | None = None  # until an answer begins; default 300
     connect: SomeSeconds | None = None  # until the server is reached; default 10
+    finishes: dict[str, OutcomeKind] = {}  # what finish reasons of this server mean that eyetest does not know
     patience: Seconds | None = None  # for a server that has gone away; default 600, at most 30 before a first answer
 
     def fact(self, name: str) -> str | None:
@@ -117,6 +146,8 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 BLIND_MODALITIES: tuple[Modality, ...] = ("no-image", "no-image-guess", "gray")
+WITH_MEDIUM: tuple[Modality, ...] = ("image", *MEDIA_KINDS)
+"""The modalities that show an item whole, by what is shown; the first is the usual one."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,7 +155,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``no-image`` leaves the image out, ``no-image-guess`` says so. ``template`` is an index into the instructions,
     ``order`` an order of the options (`read_order`). ``likelihood`` scores the texts of the options, not
-    shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown, ``prompts`` which
+    shown, ``first-token`` their letters. An item without any medium is asked
+    ``no-image``, never ``image``. ``history`` says whose answers to earlier turns are shown, ``prompts`` which
     texts are sent beside the item's own.
     """
 
@@ -141,6 +173,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "cut off", "unparsed"]
 GIVEN = "given"  # the metric and the rule of a score decided elsewhere
+LONGEST_DIRECT = 100  # characters of a reply that is taken for an answer and nothing else
 VerdictKind = Literal["keep", "drop", "fix", "review"]
 DecisionKind = Literal["keep", "drop", "fix", "unsure"]
 """``unsure``: cannot tell."""
@@ -284,7 +317,7 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @classmethod
     def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
         """The benchmark in a folder."""
-        resolved = as_named(str(path.resolve()))
+        resolved = as_stored(str(path.resolve()))
         return cls(name=manifest.name, path=resolved, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 
@@ -409,50 +442,3 @@ def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
         return shown
     keys = [f"{order}\x1f{own_id}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
     return tuple(sorted(positions, key=lambda position: blake2b(keys[position], digest_size=8).digest()))
-
-
-# A reply that is a notice of a service about a failed call must not count as wrong. The words of a short reply are
-# scored. Those of services count for a notice; a reply in the first person, or one that commits to an option or
-# describes an image, is an answer, whatever errors it mentions.
-
-_LONGEST, _LONGEST_DOCUMENT = 600, 20_000
-_LEAST, _LEAST_BY_WORD = 3, 0.2
-LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
-
-
-@cache
-def _notices() -> Any:
-    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes())
-
-
-def failure_notice(text: str) -> str:
-    """A countable word for why a call failed, if a reply says nothing else; else empty."""
-    reply = text.strip()
-    if not reply or len(reply) > (_LONGEST_DOCUMENT if reply[0] in "<{[" else _LONGEST):
-        return ""
-    folded = " ".join(reply.casefold().replace("_", " ").split())
-    is_page = folded.startswith(("<!doctype html", "<html", "<head"))
-    is_title = is_page and re.search(_notices()["title"], folded)
-    if is_title or _is_error_object(reply) or (not is_page and _reads_as_notice(folded)):
-        return next((kind for kind, pattern in _notices()["kinds"].items() if re.search(pattern, folded)), "server")
-    return ""
-
-
-def _reads_as_notice(folded: str) -> bool:
-    hints, answers, weights = (_notices()[name] for name in ("hints", "answers", "weights"))
-    if len(folded) > _LONGEST or not re.search(hints, folded) or re.search("|".join(answers), folded):
-        return False
-    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in weights.items()}
-    score: int = sum(weight * len(words) for weight, words in found.items())
-    return score >= max(_LEAST, _LEAST_BY_WORD * len(folded.split()))
-
-
-def _is_error_object(reply: str) -> bool:
-    """Whether a reply is only the JSON of an error."""
-    with suppress(ValueError, RecursionError):
-        found = json.loads(reply)
-        found = found[0] if isinstance(found, list) and len(found) == 1 else found
-        if isinstance(found, dict):
-            names = {str(name).casefold() for name in found}
-            return names <= {*_notices()["fields"]} and bool(names & {"error", "errors", "detail", "message", "msg"})
-    return False

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, RowError, short
 
 
 class FileSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,6 +29,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of a dataset; fields that its file lacks stay empty."""
 
     id: str  # the dataset's name of the record, unique in the file
+    file: str = ""  # the name of the file that it is in
     images: tuple[str | bytes, ...] = ()
     """Images as the file names them, by path, name or number, or their bytes."""
     size: tuple[int, int] | None = None
@@ -68,18 +69,38 @@ class Annotations:
 
     def __init__(self, records: Callable[[], Iterator[Annotation]], classes: tuple[ClassLabel, ...] = ()) -> None:
         self._records, self.classes = records, classes
+        self.file = ""  # of the record that is being used, where it is known
+        self.refuse: Callable[[RowError], None] = refuse_row
 
     def __iter__(self) -> Iterator[Annotation]:
         number = 0
         try:
             for record in self._records():
-                if not (isinstance(record.id, str) and record.id.strip()):
-                    raise ValueError("it has no id")  # noqa: TRY301 (reported below)
-                _check(record)
+                if (problem := _problem(record)) is not None:
+                    self.refuse(RowError(f"the annotation after {number:,} others: {problem}"))
+                    continue
+                self.file = record.file
                 yield record
                 number += 1
+            self.file = ""
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the annotation after {number:,} others: {oddity(error)}") from error
+
+
+def refuse_row(error: RowError) -> None:
+    """Raise what is wrong with a record."""
+    raise error
+
+
+def _problem(record: Annotation) -> str | None:
+    """What is wrong with a record that a reformer would fail on."""
+    if not (isinstance(record.id, str) and record.id.strip()):
+        return oddity(ValueError("it has no id"))
+    try:
+        _check(record)
+    except (TypeError, AttributeError) as error:
+        return oddity(error)
+    return None
 
 
 def _check(record: Annotation) -> None:

@@ -16,7 +16,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.images import IMAGE_ENDINGS, ImageLoader, ImageStore, decode, is_file
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short, tallied
 from eyetest.records import ImageRef, Item, Lineage, Manifest, OptionProvenance
-from eyetest.reform.annotation import Box
+from eyetest.reform.annotation import Box, refuse_row
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, Drafts, ItemDraft, Kit, Shown
@@ -24,7 +24,7 @@ from eyetest.reform.reformers import REFORMERS, Drafts, ItemDraft, Kit, Shown
 REFORM_STEP = "reform"
 MISSING = "missing_images"  # tag of an item with the names of its missing images
 _REPORT_EVERY = 500
-_NUMBER = re.compile(r"(\d+)$")
+_NUMBER = re.compile(r"(?<!\d)(\d+)$")
 _FRAME = "#ff0000"
 _THINNEST_FRAME = 2
 _PIXELS_A_FRAME = 200  # A frame is one pixel thicker for so many pixels of the image's longer side
@@ -38,6 +38,8 @@ class Reformed(msgspec.Struct, frozen=True, kw_only=True):
     records: int  # records that became items; a record may become several
     without_images: int
     passed_over: dict[str, int]
+    passed_in: dict[str, dict[str, int]]  # by reason: the files of these records
+    bad: tuple[str, ...]  # what is wrong with records that were left out
     notes: tuple[str, ...]
 
 
@@ -50,6 +52,7 @@ class Reforming(msgspec.Struct, frozen=True, kw_only=True):
     to: Path
     limit: int | None = None
     seed: int = 0
+    skip_bad: bool = False  # whether records that cannot be read are left out
     overwrite: bool = False
 
 
@@ -63,7 +66,9 @@ def reform(
     kit = kit or Kit(plan.seed)
     dataset = plan.dataset
     reading, settings = dataset.checked(dataset.name)
-    annotations = read_annotations(dataset.reader, plan.annotations, reading)
+    bad: dict[str, None] = {}  # what is wrong with records that were left out; files are read more than once
+    refuse = (lambda error: bad.setdefault(str(error))) if plan.skip_bad else refuse_row
+    annotations = read_annotations(dataset.reader, plan.annotations, reading, refuse)
     source = ", ".join(dict.fromkeys(path.name for path in plan.annotations))
     manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url)
     records: set[str] = set()
@@ -76,13 +81,13 @@ def reform(
             if number % _REPORT_EVERY == 0:
                 progress(number)
             if (name := _unique_id(draft, known)) is None:
-                kit.passed_over["the same record again"] += 1
+                kit.pass_over("the same record again")
                 continue
             item = msgspec.structs.replace(_completed(draft, dataset, finder, plan.seed), id=name)
             try:
                 writer.add(item, f"record {draft.record}")
             except ItemError as error:
-                kit.passed_over[f"{error.field}: expected {error.expected}"] += 1
+                kit.pass_over(f"{error.field}: expected {error.expected}")
                 continue
             items += 1
             without += MISSING in item.tags
@@ -101,6 +106,8 @@ def reform(
         records=len(records),
         without_images=without,
         passed_over=dict(kit.passed_over.most_common()),
+        passed_in={reason: dict(files.most_common()) for reason, files in kit.passed_in.items()},
+        bad=tuple(bad),
         notes=(*kit.notes, *finder.notes()),
     )
 

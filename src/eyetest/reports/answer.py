@@ -1,5 +1,6 @@
 """The first sentences of a report, from the measures; significance is that of adjusted tests."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from eyetest.benchmarks.media import names_of_kinds
 from eyetest.errors import counted, listed
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
@@ -19,6 +21,7 @@ _NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much
 _LONGEST_NAME, _MOST_BENCHMARKS = 48, 6
 _OCR_STAND_IN = "reader:"  # specs of models that are given the text of an OCR engine
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
+_IMPORT = "eyetest import ANSWERS --bench BENCH --fill modality={} --to RUN"  # what is not sent is asked elsewhere
 Row = Mapping[str, Any]
 
 
@@ -31,7 +34,23 @@ def nothing_scored(report: Report, links: ReportItems) -> Markup:
 
 def details(report: Report) -> list[str]:
     """What tests and intervals say: the best without the image beside guessing and others, gain, and leakage."""
-    return [*_need(report), *_use(report), *_leaks(report)] if report.headline is not None else []
+    if report.headline is None:
+        return []
+    return [_about_medium(report, words) for words in (*_need(report), *_use(report), *_leaks(report))]
+
+
+def _media_kinds(report: Report) -> list[str]:
+    """The media that the items show: images, videos, audio files, documents."""
+    shown = report.material.results.items.get_column("medium").drop_nulls().unique().to_list()
+    return sorted({kind for medium in shown for kind in medium.split("+") if kind})
+
+
+def _about_medium(report: Report, sentence: str) -> str:
+    """A sentence about a benchmark by the name of its medium, where that is not an image."""
+    names = names_of_kinds(_media_kinds(report))
+    whose = r"\b([Tt]he|[Ii]ts) "
+    sentence = re.sub(rf"{whose}images\b", rf"\1 {names.many}", sentence)
+    return re.sub(rf"{whose}image\b", rf"\1 {names.one}", sentence)
 
 
 def first_sentence(report: Report) -> str:
@@ -53,17 +72,22 @@ def first_sentence(report: Report) -> str:
         guessing = "" if row["guessing"] is None else f" ({chosen}guessing {estimate(row['guessing'])})"
         scores.append(f"without it, {_name(row)} scores {_share(row, 'no_image')}{guessing}")
     words = f"{verdict}{'; '.join(scores)}."
+    words = _about_medium(report, words)
     return words[0].upper() + words[1:] if words.startswith("without") else words
 
 
 def lacks(report: Report) -> list[tuple[str, str]]:
     """What is missing for the whole answer, and the command that provides it."""
+    unsent = [kind for kind in _media_kinds(report) if kind != "image"]
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
-        return [(why, _ASK.format("image,no-image-guess"))]
+        return [(why, _ASK.format("no-image-guess" if unsent else "image,no-image-guess"))]
     asked = {"with the image": (WITH_IMAGE, "image"), "without the image": (BLIND_MODALITIES, "no-image-guess")}
     return [
-        (f"No model was asked {words}.", _ASK.format(condition))
+        (
+            _about_medium(report, f"No model was asked {words}."),
+            _IMPORT.format(unsent[0]) if unsent and condition == "image" else _ASK.format(condition),
+        )
         for words, (modalities, condition) in asked.items()
         if not was_asked(report, modalities)
     ]
@@ -196,6 +220,9 @@ _WORDS = {
         "screenshot": "as a screenshot",
         "no-question": "without the question",
         "nothing": "with the options alone",
+        "video": "with the video",
+        "audio": "with the audio",
+        "document": "with the document",
     },
     "ask": {"direct": "direct answer", "cot": "reasoning first", "ocr": "transcript first"},
     "shots": {"none": "", "format": "one example of the format", "two": "two worked examples"},

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.media import shown_note
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.item_view import Album, in_turns, show_item
 from eyetest.pages.page import clip, plain, write_page
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit, gravest_first
+from eyetest.probes.duplicates import duplicate_images
 from eyetest.probes.guessing import positions
-from eyetest.records import Finding, letter
+from eyetest.records import Finding, ItemCounts, letter
 
 _ALARMS = ("bad", "suspect")
 _VERDICTS = ("drop", "fix", "review")
@@ -76,17 +78,23 @@ def write_audit_page(
         "at": at,
         "with_options": at.count(counts.choice_items, Query(options=(1, inf))),
         "free": at.count(counts.text_items, Query(options=(0, 0))),
-        "images": counts.images,
+        "shown": shown_note(counts),
         "every": at.count(audit.items, Query()),
         "flagged": at.named(audit.suggested),
         "suggested": _suggested(audit, benchmark, at),
         "alarms": [entry for entry in entries if entry.finding.severity in _ALARMS],
         "entries": entries,
         "tests": [finding for finding in audit.findings if finding.is_test],
-        "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in audit.probes],
+        "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in _told(audit, counts)],
         "album": album.images,
     }
     write_page("audit.html.j2", contents, to, overwrite=overwrite)
+
+
+def _told(audit: Audit, counts: ItemCounts) -> list[str]:
+    """The probes that had something to look at: none of images where a benchmark has other media alone."""
+    has_no_image = bool(counts.media) and not counts.images
+    return [name for name in audit.probes if not (has_no_image and name == duplicate_images.name)]
 
 
 def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, at: ItemsAt) -> list[Entry]:

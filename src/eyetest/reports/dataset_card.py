@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +14,14 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
-from eyetest.errors import InputError, counted, heading, nearest, param, short
+from eyetest.benchmarks.media import MediumNames, media_note, medium_names
+from eyetest.errors import InputError, counted, heading, param
+from eyetest.grammar import read_pairs, refuse_unknown, split_parts
 from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown, template_data
-from eyetest.records import Item, Manifest, tag_word
+from eyetest.records import MEDIA_KINDS, Item, Manifest, MediaKind, tag_word
 from eyetest.reports.refinements import RefinementHistory, Residual, read_refinement
-from eyetest.store import write_file, write_json
+from eyetest.store import write_file
 from eyetest.store.files import is_as_written, signed
 from eyetest.store.handwritten import convert, read_yaml
 
@@ -81,17 +83,15 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     """Earlier facts with ``KEY=VALUE`` on top of them; an empty value removes a fact."""
     content: dict[str, Any] = msgspec.to_builtins(facts)
     names = Statements.__struct_fields__
-    for word in words:
-        key, equals, value = word.partition("=")
-        name, _, inner = key.strip().partition(".")
-        if not equals:
-            raise InputError(f"{heading('fact')}: found {short(word)}, expected KEY=VALUE")
-        if name not in names:
-            raise InputError(f'{heading("fact")}: no "{name}"; {nearest(name, names)}')
+    for key, value in read_pairs(words, "fact", "licence=CC-BY-4.0").items():
+        name, _, inner = key.partition(".")
+        refuse_unknown(name, "fact", names, "fact")
         kind = type(getattr(Statements(), name))
         if (kind is dict) != bool(inner):
             raise InputError(f"{heading('fact', key)}: expected {name + '.NAME' if kind is dict else name}=VALUE")
-        given = [part.strip() for part in value.split(",") if part.strip()] if kind is tuple else value.strip()
+        if not value.strip() and not (content.get(name, {}).get(inner) if inner else content.get(name)):
+            raise InputError(f"{heading('fact', key)}: it has no value, and there is none to remove")
+        given = split_parts(value, "fact") if kind is tuple and value.strip() else value.strip()
         if inner:
             content[name] = content.get(name, {}) | {inner: given}
         else:
@@ -121,6 +121,7 @@ class Known(NamedTuple):
     sources: list[SourceLicence]
     with_gold: int
     with_images: int
+    with_media: Mapping[MediaKind, int]  # items with a video, a sound, a document
     image_formats: tuple[str, ...]
     data_files: str = ITEMS  # what ``load_dataset`` opens
     exported: bool = False
@@ -130,6 +131,22 @@ class Known(NamedTuple):
     def name(self) -> str:
         """The stated name, or that in the manifest."""
         return self.facts.name or self.manifest.name
+
+    @property
+    def medium(self) -> MediumNames:
+        """What sentences call that which the items show."""
+        return medium_names(self.manifest.counts)
+
+    @property
+    def media_note(self) -> str:
+        """The media that are not in the folder."""
+        return media_note(self.manifest.counts.media)
+
+    @property
+    def media_words(self) -> list[str]:
+        """The words for its media among the tags of the hub."""
+        words = ["vision-language"] if self.with_images else []
+        return [*words, *(kind for kind in MEDIA_KINDS if self.with_media.get(kind))]
 
     @property
     def licence(self) -> Licence:
@@ -170,11 +187,13 @@ def card_of(benchmark: Benchmark, facts: Statements, refinement: Path | None = N
             sources[name, stated.get(name) or _word(item, _LICENCE_TAGS)] += 1
         formats.update(image.format for image in item.images)
         totals.update(gold=item.has_gold, images=bool(item.images))
+        totals.update({media.kind for media in item.media})
     named = {name for name, _ in sources}
     sources.update({(name, word): 0 for name, word in facts.sources.items() if name not in named})
     licensed = [SourceLicence(name, items, Licence(word)) for (name, word), items in sources.items()]
     licensed.sort(key=lambda source: (-source.items, source))
-    counts = (totals["gold"], totals["images"], tuple(sorted(formats)))
+    media = {kind: totals[kind] for kind in MEDIA_KINDS if totals[kind]}
+    counts = (totals["gold"], totals["images"], media, tuple(sorted(formats)))
     return Known(benchmark.manifest, facts, read_refinement(refinement) if refinement else None, licensed, *counts)
 
 
@@ -207,7 +226,8 @@ def write_card(known: Known, data: Path, to: Path) -> None:
     front = Verbatim(_front_matter(known))
     contents = {"known": known, "front_matter": front, "share": share, "counted": counted}
     write_file(to / README, signed(fill_markdown("dataset_card.md.j2", contents)))
-    write_json(to / CROISSANT, described)
+    text = msgspec.json.format(msgspec.json.encode(described), indent=2).decode()
+    write_file(to / CROISSANT, f"{text}\n")
 
 
 def refuse_edited(to: Path) -> None:
@@ -222,20 +242,33 @@ def _front_matter(known: Known) -> str:
     """The YAML front matter for the hub and ``datasets``: only what is known."""
     licence, items = known.licence, known.manifest.counts.items
     other = licence.stated if licence.on_the_hub == "other" else ""
-    seen = "visual-question-answering" if known.with_images else "question-answering"
     fields: dict[str, Any] = {
         "pretty_name": " ".join(clip(known.name, 200).split()),
         "license": licence.on_the_hub,
         "license_name": " ".join(clip(other, 200).split()),
         "license_link": other if other.startswith("https://") else "",
         "language": list(known.facts.language),
-        "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
+        "task_categories": [*_tasks(known), *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
         "size_categories": [size for size, most in template_data("card.yaml")["sizes"].items() if items < most][:1],
-        "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
+        "tags": ["benchmark", *known.media_words, "eyetest", *(["eyetest-refined"] if known.refinement else [])],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": known.data_files}]}],
     }
     kept = {name: value for name, value in fields.items() if value}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+_TASKS: dict[MediaKind, str] = {
+    "video": "video-text-to-text",
+    "audio": "audio-text-to-text",
+    "document": "document-question-answering",
+}
+
+
+def _tasks(known: Known) -> list[str]:
+    """The hub's names of the tasks, by the media of the items."""
+    tasks = ["visual-question-answering"] if known.with_images else []
+    tasks += [task for kind, task in _TASKS.items() if known.with_media.get(kind)]
+    return tasks or ["question-answering"]
 
 
 def _croissant(known: Known, items: Path) -> dict[str, Any]:
@@ -251,7 +284,7 @@ def _croissant(known: Known, items: Path) -> dict[str, Any]:
         "creator": [{"@type": "sc:Person", "name": name} for name in facts.creators],
         "inLanguage": list(facts.language),
         "version": manifest.version,
-        "keywords": ["benchmark", "vision-language", "eyetest"],
+        "keywords": ["benchmark", *known.media_words, "eyetest"],
     }
     with items.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from eyetest.errors import counted, listed
 from eyetest.measures.gain import WITH_IMAGE
-from eyetest.measures.printed import caveats
+from eyetest.measures.printed import DASH, caveats
 from eyetest.measures.results import MODEL, PROTOCOL, UNREAD
 from eyetest.measures.stats.intervals import Floats, column_means, mean
 from eyetest.measures.stats.ranking import standings
-from eyetest.measures.tables import Protocol, like, protocol_label, side_by_side
+from eyetest.measures.tables import Protocol, distinct_benchmarks, like, protocol_label, side_by_side
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.pages.page import clip, estimate, printable, printable_data, write_page
 from eyetest.records import BLIND_MODALITIES
@@ -35,8 +35,9 @@ _Part = tuple[Sequence[str], Floats, Sequence[str]]  # models, items × models, 
 
 
 def leaderboard(material: Material) -> pl.DataFrame:
-    """One row a benchmark and model, then one a model over all benchmarks, each of which counts alike. A ``_rank`` is
-    1 + the number of models that are significantly better; ``unread`` is of the answers with the image, if any.
+    """One row a benchmark and model, then one a model over all benchmarks, each of which counts alike; a benchmark
+    with items of a larger one is in no mean. A ``_rank`` is 1 + the number of models that are significantly better;
+    ``unread`` is of the answers with the image, if any.
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     parts: dict[str, dict[str, _Part]] = {view: {} for view in VIEWS}
@@ -61,13 +62,15 @@ def leaderboard(material: Material) -> pl.DataFrame:
                 if place.score is not None:
                     found = known.of(benchmark, model, usual if view == "image" else way, view)
                     row |= found | {f"{view}_rank": place.tie}
-    if len(parts["image"]) > 1:
+    together = [name for name in distinct_benchmarks(material.usual_and_blind).names if name in parts["image"]]
+    if len(together) > 1:
         for view in VIEWS:
-            for row in _over_benchmarks(parts[view], view, level):
+            averaged = {name: parts[view][name] for name in together}
+            for row in _over_benchmarks(averaged, view, level):
                 rows.setdefault((row["benchmark"], row["model"]), {}).update(row)
     order = {benchmark: place for place, (benchmark, _) in enumerate(rows)}
     best = sorted(rows.values(), key=lambda row: (order[row["benchmark"]], -(row.get("image") or -1), row["model"]))
-    return _with_unread(pl.DataFrame(best, schema=TYPES | {"n": pl.Int64}), material)
+    return _with_unread(pl.DataFrame(best, schema=TYPES | {"n": pl.Int64}), material, together)
 
 
 class _Known(NamedTuple):
@@ -139,8 +142,10 @@ def _over_benchmarks(parts: Mapping[str, _Part], view: str, level: float) -> Ite
         yield row | found.named(view) | ({"n": found.n} if view == "image" else {})
 
 
-def _with_unread(table: pl.DataFrame, material: Material) -> pl.DataFrame:
-    """With shares of unread answers and what the answers cost; over benchmarks their mean and sum."""
+def _with_unread(table: pl.DataFrame, material: Material, together: Sequence[str]) -> pl.DataFrame:
+    """With shares of unread answers and what the answers cost; over the benchmarks in ``together`` their mean and
+    sum. What is unknown on one benchmark is unknown over all.
+    """
     scores = material.usual.scores.with_columns(pl.col("benchmark", "model").cast(pl.String))
     shares = scores.group_by("benchmark", "model").agg(UNREAD.mean().alias("unread")).collect(engine="streaming")
     spent = material.known("cost")
@@ -149,11 +154,17 @@ def _with_unread(table: pl.DataFrame, material: Material) -> pl.DataFrame:
             spent = spent.with_columns(pl.lit(next(iter(material.usual_ways))).alias("benchmark"))
         spent = spent.select("benchmark", "model", *_SPENT)
         shares = shares.join(spent.unique(["benchmark", "model"]), on=("benchmark", "model"), how="left")
-    over = [pl.col("unread").mean(), *(pl.col(name).sum() for name in _SPENT if name in shares.columns)]
-    name = pl.lit(MEAN.format(shares["benchmark"].n_unique())).alias("benchmark")
-    every = shares.group_by("model").agg(over).select(name, pl.exclude("benchmark"))
-    shares = pl.concat([shares, every.select(shares.columns)])
+    averaged = shares.filter(pl.col("benchmark").is_in(together))
+    totals = [_known_sum(name) for name in _SPENT if name in shares.columns]
+    name = pl.lit(MEAN.format(len(together))).alias("benchmark")
+    every = averaged.group_by("model").agg(pl.col("unread").mean(), *totals)
+    shares = pl.concat([shares, every.select(name, pl.all()).select(shares.columns)])
     return table.drop("unread").join(shares, on=("benchmark", "model"), how="left", maintain_order="left")
+
+
+def _known_sum(name: str) -> pl.Expr:
+    """The sum of a column; null where a part of it is unknown, as a sum of the others would be too small."""
+    return pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name)
 
 
 class Cell(NamedTuple):
@@ -175,6 +186,16 @@ class Cell(NamedTuple):
         ends = [estimate(end / 100) for end in (self.low, self.high) if end is not None]
         return f"[{', '.join(ends)}]" if len(ends) == 2 else ""
 
+    @property
+    def place(self) -> str:
+        """The rank, or nothing."""
+        return "" if self.rank is None else f"#{self.rank}"
+
+    @property
+    def parts(self) -> tuple[Any, ...] | int:
+        """The numbers and the texts that the page's script puts into a cell; 0 where there is no value."""
+        return 0 if self.value is None else (*self, self.words, self.interval, self.place)
+
 
 class Line(NamedTuple):
     """A model on the board: its cells by view and column, and what else is known of it."""
@@ -187,7 +208,7 @@ class Line(NamedTuple):
 
 
 class Board(NamedTuple):
-    """A leaderboard as pages show it; the first column is the mean over benchmarks, or the only benchmark."""
+    """A leaderboard as pages show it; the first column is the mean over benchmarks, or the first of them."""
 
     views: list[str]
     columns: list[str]
@@ -195,21 +216,27 @@ class Board(NamedTuple):
     facts: dict[str, list[str]]
     spent: str
     links: Mapping[str, Any]
+    benchmarks: int
 
     @property
     def first(self) -> str:
         """The view that is shown first."""
         return self.views[0]
 
+    def spent_words(self, line: Line) -> str:
+        """What a model's answers cost, in words; a dash where that is unknown."""
+        if line.spent is None:
+            return DASH
+        return f"{line.spent:,.2f}" if self.spent == "cost" else f"{line.spent:,.0f}"
+
     @property
     def data(self) -> Markup:
         """What the page's script needs, as JSON that ends no element."""
         data: dict[str, Any] = {name: [getattr(line, name) for line in self.lines] for name in ("unread", "spent")}
-        data |= {"facts": [line.facts for line in self.lines], "links": self.links, "shown": list(self.facts)}
+        data |= {"facts": [line.facts for line in self.lines], "links": self.links, "spending": self.spent}
         data |= {"columns": self.columns, "models": [line.model for line in self.lines]}
         data["cells"] = {
-            view: [[0 if cell.value is None else cell for cell in line.cells[view]] for line in self.lines]
-            for view in self.views
+            view: [[cell.parts for cell in line.cells[view]] for line in self.lines] for view in self.views
         }
         escapes = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&"}
         return Markup(msgspec.json.encode(printable_data(data)).decode("utf-8", "replace").translate(escapes))  # noqa: S704 (no mark-up is left)
@@ -219,9 +246,9 @@ def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | No
     """The board of some results, best first."""
     table = leaderboard(material) if table is None else table
     names = list(dict.fromkeys(table["benchmark"]))
-    average = MEAN.format(len(names) - 1)
-    several = average in names
-    columns = [average, *(name for name in names if name != average)] if several else names
+    benchmarks = [name for name in names if name in material.usual_ways]
+    averages = [name for name in names if name not in benchmarks]
+    columns = [*averages, *benchmarks]
     views = [view for view in VIEWS if table[view].count()] or ["image"]
     by_place = {(row["benchmark"], row["model"]): row for row in table.iter_rows(named=True)}
     spent = next((name for name in _SPENT if name in table.columns and table[name].count()), "")
@@ -234,7 +261,7 @@ def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | No
         lines.append(Line(model, mine, cells, row.get("unread"), row.get(spent)))
     lines.sort(key=partial(_order, view=views[0]))
     choices = {name: list(dict.fromkeys(values.values())) for name, values in facts.items()}
-    return Board(views, columns, lines, choices, spent, _links(material, at))
+    return Board(views, columns, lines, choices, spent, _links(material, at), len(benchmarks))
 
 
 def _order(line: Line, view: str) -> tuple[Any, ...]:
@@ -288,8 +315,7 @@ def first_sentence(board: Board) -> str:
     """Who leads, in plain words."""
     whole = [(line, line.cells[board.first][0]) for line in board.lines]
     best = [line.model for line, cell in whole if cell.rank == 1]
-    benchmarks = len(board.columns) - (len(board.columns) > 1)
-    scope = f"{counted(len(board.lines), 'model')} on {counted(benchmarks, 'benchmark')}"
+    scope = f"{counted(len(board.lines), 'model')} on {counted(board.benchmarks, 'benchmark')}"
     if not best:
         return f"{scope}."
     top = whole[0]

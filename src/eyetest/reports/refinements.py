@@ -20,7 +20,7 @@ from eyetest.pages.page import write_page
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.records.recipe import ABOUT, VERDICTS
 from eyetest.reports.report import Material, laid_out
-from eyetest.runs.stored import one_line_if_damaged
+from eyetest.runs.stored import one_line_if_damaged, scan_table
 from eyetest.store import read_json
 
 _MOST_REASONS = 8
@@ -166,7 +166,8 @@ def read_refinement(folder: Path) -> RefinementHistory:
     """A refinement from its files."""
     record = read_json(folder / ABOUT, RefinementRecord, "run eyetest refine again")
     with one_line_if_damaged(folder / VERDICTS):
-        frame = pl.read_parquet(folder / VERDICTS, columns=["stage", "verdict", "reason"])
+        table = scan_table(folder / VERDICTS, "run eyetest refine again")
+        frame = table.select("stage", "verdict", "reason").collect()
     return RefinementHistory(record, list(_outcomes(record.recipe, frame)))
 
 

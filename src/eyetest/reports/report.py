@@ -20,7 +20,7 @@ from eyetest.measures.tables import protocol_label
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.page import clip
 from eyetest.pages.plots import as_png, as_svg, benchmark_of, named, shown
-from eyetest.records import BLIND_MODALITIES, Condition, Score, columns
+from eyetest.records import BLIND_MODALITIES, WITH_MEDIUM, Condition, Score, columns
 from eyetest.reports.figures import FIGURES, Figure
 from eyetest.store import refuse_to_lose, replacing_folder
 
@@ -87,7 +87,7 @@ class Material:
             self.results.scores.group_by("benchmark", *PROTOCOL)
             .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
             .with_columns(
-                (pl.col("modality").cast(pl.String) == "image").alias("sees"),
+                pl.col("modality").cast(pl.String).is_in(WITH_MEDIUM).alias("sees"),
                 (pl.col("method").cast(pl.String) == _USUAL["method"]).alias("writes"),
                 pl.sum_horizontal(as_usual).alias("usual"),
             )

@@ -1,14 +1,14 @@
 """Gathers runs for measures: scores, items, models, and replies with their metadata."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
+from eyetest.errors import InputError, counted, heading, naming_benchmark, nearest, param, short, typed
 from eyetest.measures import Results
 from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, SENTENCE_KINDS, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
@@ -34,14 +34,16 @@ from eyetest.results.scores import (
     ScoreProvenance,
     answers_of,
     benchmark_of,
+    joined_by_id,
     prefix_in,
     refuse_gaps,
     scores_of,
     wording,
 )
+from eyetest.results.suspects import suspicious_replies
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
-from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame
+from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
 
@@ -121,7 +123,8 @@ def labelled(run: Run) -> pl.LazyFrame:
     path = run.path / SENTENCES
     if not path.exists():
         return pl.LazyFrame(schema={name: REPLY_TYPES[name] for name in ("request", *SENTENCE_KINDS)})
-    return pl.scan_parquet(path, glob=False).select("request", *SENTENCE_KINDS)
+    again = f"have them labelled again: {typed('eyetest', 'score', run.path)} {param('sentences', 'MODEL')}"
+    return scan_table(path, again).select("request", *SENTENCE_KINDS)
 
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
@@ -143,21 +146,23 @@ def results_of(
     keys = bench if isinstance(bench, list) else [bench] * len(runs)
     names = benchmark_names(runs, keys)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
-    for run, name, own, key in zip(runs, names, scorers, keys, strict=True):
+    for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
         about = benchmark_if_needed(run, key, rescore=own.rescore_given)
         frame, more = scores_if_known(run, about, own, tell)
-        tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
+        tables.append(frame.with_columns(pl.lit(name).alias("benchmark"), pl.lit(number).alias(_RUN)))
         notes += more
+        notes += suspicious_replies(run, about)
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
         replies.append(_replies(run, name, about, verdicts=name in items and items[name]["yes"].is_not_null().any()))
     if not items and cluster not in _NEED_NO_ITEMS:
-        again = f"score the run with {param('bench')}"
-        raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {again}")
+        unknown = f"{heading('cluster', cluster)}: nothing is known of the items of {runs[0].path}"
+        raise InputError(f"{unknown}; {naming_benchmark(runs[0].path)}")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
-        scores = _each_once(scores)
+        scores, older = _each_once(scores, runs)
+        notes += older
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
@@ -198,7 +203,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         rows.append(
             own
             | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
-            | {"golds": item.gold or None, "yes": _is_yes(item)}
+            | {"golds": item.gold or None, "yes": _is_yes(item), "medium": medium_of(item)}
             | tags
         )
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
@@ -213,6 +218,12 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(known, pl.String))
 
 
+def medium_of(item: Item) -> str:
+    """What an item shows beside its text: ``image``, ``video``, ``image+audio``; empty for nothing."""
+    kinds = dict.fromkeys(media.kind for media in item.media)
+    return "+".join((*(["image"] if item.images else []), *kinds))
+
+
 def _is_yes(item: Item) -> bool | None:
     """Whether yes is right; None where the item is no yes/no question."""
     texts = [choice.text for choice in item.choices] or item.references
@@ -223,13 +234,19 @@ def _is_yes(item: Item) -> bool | None:
     return verdicts[0] if len(set(verdicts)) == 1 else None
 
 
+def _shown(item: Item) -> list[str]:
+    """The images and other media of an item: items about the same ones depend on each other."""
+    media = [f"{media.kind} {media.reference}" for media in item.media]
+    return [*(image.sha256 for image in item.images), *media]
+
+
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
     kinds: dict[str, Callable[[Item], list[str]]] = {
         "none": lambda item: [],
-        "image": lambda item: [image.sha256 for image in item.images],
+        "image": _shown,
         "group": lambda item: [item.group or item.id],
         "passage": lambda item: [item.hint] if item.hint else [],
-        "auto": lambda item: [*(image.sha256 for image in item.images), item.group or item.id],
+        "auto": lambda item: [*_shown(item), item.group or item.id],
     }
     return kinds.get(cluster, lambda item: [*tag_words(item.tags.get(cluster))])
 
@@ -240,16 +257,32 @@ def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> li
     """
     if not runs:
         raise InputError("no run to measure")
-    names, versions = [], defaultdict[str, set[str]](set)
-    for run, key in zip(runs, keys, strict=True):
-        asked, folder = run.manifest.benchmark, run.path.resolve().name
-        pool = key if key and prefix_in(run, key) else None
-        name = pool.manifest.name if pool else asked.name if asked else folder
-        names.append((name, folder))
-        if asked is not None:
-            is_key = pool or (key and key.manifest.is_repaired(asked.fingerprint))
-            versions[name].add(key.manifest.fingerprint if key and is_key else asked.fingerprint)
-    return [f"{name} ({folder})" if len(versions[name]) > 1 else name for name, folder in names]
+    named = [_named_version(run, key) for run, key in zip(runs, keys, strict=True)]
+    places = [run.path.resolve() for run in runs]
+    for labels in ([""] * len(runs), [place.name for place in places], [str(place) for place in places]):
+        names = _with_labels(named, labels)
+        if len({*zip(names, named, strict=True)}) == len({*names}):
+            break  # no name is shared by two versions
+    return names
+
+
+def _named_version(run: Run, key: Benchmark | None) -> tuple[str, str]:
+    """The name of a run's benchmark and what tells its version; of unknown items, both are the run's folder."""
+    asked = run.manifest.benchmark
+    pool = key if key and prefix_in(run, key) else None
+    if pool is not None:
+        return pool.manifest.name, pool.manifest.fingerprint
+    if asked is None:
+        return run.path.resolve().name, str(run.path.resolve())
+    is_key = key is not None and key.manifest.is_repaired(asked.fingerprint)
+    return asked.name, key.manifest.fingerprint if key and is_key else asked.fingerprint
+
+
+def _with_labels(named: Sequence[tuple[str, str]], labels: Sequence[str]) -> list[str]:
+    """The names, with a label where several versions have the same one."""
+    versions = Counter(name for name, _ in {*named})
+    pairs = zip(named, labels, strict=True)
+    return [f"{name} ({label})" if label and versions[name] > 1 else name for (name, _), label in pairs]
 
 
 def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
@@ -260,7 +293,7 @@ def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> 
             unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
             if not unread.select(pl.len()).collect().item():
                 return None
-    return benchmark_of(run, named)
+    return benchmark_of(run, named, naming_benchmark(run.path))
 
 
 def scores_if_known(
@@ -272,7 +305,10 @@ def scores_if_known(
         answered = frame.select(pl.len()).collect(engine="streaming").item()
         return frame, _incomplete(run, len(run.plan()), answered)
     frame, made = scores_of(run, benchmark, scorer, tell)
-    return frame, [*_incomplete(run, made.planned, made.answered), *_about(run, frame, made)]
+    notes = [*_incomplete(run, made.planned, made.answered), *_about(run, frame, made)]
+    if unchecked := joined_by_id(run, benchmark):
+        notes.append(f"{run.path}: {unchecked}")
+    return frame, notes
 
 
 def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
@@ -320,15 +356,35 @@ def _verdicts(run: Run) -> pl.LazyFrame:
     ).select(columns(Score))
 
 
-def _each_once(scores: pl.LazyFrame) -> pl.LazyFrame:
-    """The scores of several runs, where an answer that two of them hold counts once; different ones are refused."""
+_RUN = "run"  # the column with the number of the run that an answer is from
+
+
+def _each_once(scores: pl.LazyFrame, runs: Sequence[Run]) -> tuple[pl.LazyFrame, list[str]]:
+    """The scores of several runs, in which one answer to each question counts, and notes on those left out.
+
+    Of two answers the one of the newer run counts, but a failed call never stands for an answer. What is left out is
+    named where it differs: averaged with the other, it would be a score of neither run.
+    """
     key = ["benchmark", *columns(Asked)]
-    each = scores.unique([*key, "request", "outcome", "choice", "score"], keep="first", maintain_order=True)
-    differ = each.group_by(key).len().filter(pl.col("len") > 1).sort(key).head(1).collect(engine="streaming")
-    if len(differ):
-        row = differ.row(0, named=True)
-        what = f"{row['model']} on item {short(row['item'])} of {row['benchmark']}, modality {row['modality']}"
-        raise InputError(
-            f"two runs hold different answers to the same question: {what}; leave one out, or merge them"
-        )
-    return each
+    newest_first = sorted(range(len(runs)), key=lambda number: _age(runs[number]), reverse=True)
+    age = pl.col(_RUN).replace_strict(newest_first, range(len(runs)), return_dtype=pl.Int64)
+    is_failed = (pl.col("outcome").cast(pl.String) == "failed").cast(pl.Int64)
+    place = (age + is_failed * len(runs)).alias("place")
+    ranked = scores.with_columns(place).with_columns(pl.col("place").min().over(key).alias("best"))
+    counted_ones = ranked.filter(pl.col("place") == pl.col("best"))
+    same = ["outcome", "choice", "score"]
+    left_out = ranked.filter(pl.col("place") > pl.col("best"), is_failed == 0).select(*key, *same, _RUN)
+    pairs = left_out.join(counted_ones.select(*key, *same, _RUN), on=key, suffix="_newer", nulls_equal=True)
+    is_other = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_newer")) for name in same)
+    differing = pairs.filter(is_other).group_by(_RUN, f"{_RUN}_newer").len().sort(_RUN, f"{_RUN}_newer")
+    notes = [
+        f"{counted(count, 'answer')} of {runs[older].path} left out: {runs[newer].path} has newer ones to the same "
+        "questions"
+        for older, newer, count in differing.collect(engine="streaming").iter_rows()
+    ]
+    return counted_ones.drop("place", "best"), notes
+
+
+def _age(run: Run) -> str:
+    """When the last answers of a run were asked for or imported."""
+    return max((step.time for step in run.manifest.steps), default="")

@@ -1,6 +1,7 @@
 """Answers in files of other tools become a run, checked against the benchmark."""
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -8,12 +9,23 @@ from msgspec.structs import replace
 from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import RunBenchmark
-from eyetest.runs import BENCHMARK
-from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
+from eyetest.results.matching import ItemIndex, Matched, Matcher
+from eyetest.results.row_content import ContentReader
+from eyetest.runs import BENCHMARK, Run, is_run
+from eyetest.runs.importing import (
+    AnswerFile,
+    Brought,
+    KnownItems,
+    answer_files,
+    claims_of,
+    import_answers,
+    refuse_unused,
+)
 from eyetest.runs.inspect_logs import is_inspect_log
 from eyetest.runs.layouts import first_rows, matrix_rows
 
 _ROWS = ("item", "model")
+_FIRST_ROWS = 200
 
 
 def bring_answers(
@@ -27,7 +39,8 @@ def bring_answers(
 ) -> Brought:
     """Import the answers of a file, or of each file of a folder; ``model`` gave all of them.
 
-    Items are checked against the benchmark and kept beside the answers.
+    Items are checked against the benchmark and kept beside the answers. Where the file's settings skip bad rows,
+    those that cannot be read, or are about other items than the rest of the file, are left out and counted.
     """
     if model is not None:
         if not model.strip():
@@ -38,20 +51,61 @@ def bring_answers(
         constants = source.fields.constants | {"model": model.encode("utf-8", "replace").decode()}
         source = replace(source, fields=replace(source.fields, constants=constants))
     source = replace(source, matrix=_matrix(source, benchmark, tell))
-    brought = Brought()
-    for number, file in enumerate(files := answer_files(source)):
+    brought, indexes = Brought(), dict[Path, ItemIndex]()
+    files = answer_files(source)
+    is_part = len(files) > 1 and bool(source.fields.where or source.fields.values)
+    if is_part:
+        refuse_unused(files)
+    for number, file in enumerate(files):
         about = benchmark or _own_benchmark(file.path, to)
         new = about if about and about.path != to / BENCHMARK else None
         made = RunBenchmark.of(new.manifest, new.path) if new else None
-        known = {item.id: tuple(choice.text for choice in item.choices) for item in about} if about else None
+        by_medium = {item.id: item.media[0].kind for item in about or () if item.media}
+        part = replace(file, is_part=is_part, modalities=by_medium)
         try:
-            brought.add(import_answers(file, to, benchmark=made, known=known, overwrite=overwrite, tell=tell))
+            if made is not None and is_run(to):
+                Run(to).check_benchmark(made)  # before all rows are compared with the wrong one
+            items, matched = None, Matched()
+            if about is not None:
+                index = indexes.setdefault(about.path, ItemIndex(about))
+                matched = match_file(part, index)
+                items = _known_items(index, matched)
+            done = import_answers(part, to, benchmark=made, known=items, overwrite=overwrite, tell=tell)
         except InputError as error:
+            if not number:
+                raise
             before = f"{number:,} of {len(files):,} files were imported before it, and may be again"
-            raise InputError(f"{error}; {before}" if number else str(error)) from None
+            raise type(error)(f"{error}; {before}") from None
+        done.notes += matched.notes()
+        done.bad += matched.differing
+        brought.add(done)
         if new:
             copy_without_images(new, to / BENCHMARK)
     return brought
+
+
+def match_file(file: AnswerFile, index: ItemIndex) -> Matched:
+    """Where the rows of a file belong in a benchmark; a file about another benchmark is refused."""
+    if file.matrix:
+        return Matched(is_by_id=True)
+    first = [claimed for claimed in islice(claims_of(file), _FIRST_ROWS) if claimed is not None]
+    reader = ContentReader([row for _, row in first])
+    is_numbered = any(claim.position is not None for claim, _ in first)
+    if not is_numbered and all(reader.read(row).is_empty for _, row in first):
+        return Matched(is_by_id=True)
+    matcher = Matcher(index, skips=file.skip_bad)
+    for claimed in claims_of(file):
+        if claimed is None:
+            matcher.pass_over()
+        else:
+            claim, row = claimed
+            matcher.add(claim, reader.read(row))
+    return matcher.finish()
+
+
+def _known_items(index: ItemIndex, matched: Matched) -> KnownItems:
+    options = {texts.item.id: tuple(choice.text for choice in texts.item.choices) for texts in index.texts}
+    return KnownItems(options, None if matched.is_by_id else matched.places, matched.ways)
 
 
 def _matrix(source: AnswerFile, benchmark: Benchmark | None, tell: Callable[[str], None]) -> str:
@@ -71,9 +125,9 @@ def _matrix(source: AnswerFile, benchmark: Benchmark | None, tell: Callable[[str
 
 
 def _own_benchmark(path: Path, to: Path) -> Benchmark | None:
-    """The benchmark of a run, by which the options in a log of inspect-ai are recognised."""
-    if not is_inspect_log(path):
-        return None
-    if not is_benchmark(to / BENCHMARK):
+    """The benchmark of the run that answers are added to; a log of inspect-ai needs one to recognise options."""
+    if is_benchmark(to / BENCHMARK):
+        return Benchmark(to / BENCHMARK)
+    if is_inspect_log(path):
         raise InputError(f"{path} is a log of inspect-ai; name the benchmark that it asks with {param('bench')}")
-    return Benchmark(to / BENCHMARK)
+    return None

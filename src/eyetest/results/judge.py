@@ -22,7 +22,7 @@ from eyetest.running.limits import Progress
 from eyetest.running.session import Questions, Watch
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
-from eyetest.runs.stored import one_line_if_damaged
+from eyetest.runs.stored import one_line_if_damaged, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import judged
 from eyetest.scoring.scorer import answer_part
@@ -53,7 +53,7 @@ def judge_run(
 ) -> tuple[int, Progress]:
     """Have a judge read unparsed and cut-off answers; returns how many it could read, and the progress."""
     path = table_path(run, benchmark, scorer)
-    scores, made = pl.read_parquet(path, glob=False), read_provenance(path)
+    scores, made = scan_table(path).collect(), read_provenance(path)
     assert made is not None, "a run is scored by the rules first"
     open_ = scores.filter(pl.col("reading").is_in(["unparsed", "cut off"]) & (pl.col("metric") == "accuracy"))
     texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
@@ -133,6 +133,7 @@ def label_sentences(run: Run, benchmark: Benchmark, judge: Judge, watch: Watch |
     table = pl.DataFrame(rows, schema=_TABLE)
     with replacing_file(run.path / SENTENCES) as file:
         table.write_parquet(file, compression="zstd")
+        add_checksum(file)
     return len(table), progress
 
 

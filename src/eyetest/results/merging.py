@@ -194,7 +194,7 @@ def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenc
         if all(run is not one for one, _ in known):
             unknown = f"{run.path} does not say what benchmark it is about"
             tell(f"{unknown}; taken to be about {short(about.name)}")
-    return next((asked for _, asked in known if asked.path and is_benchmark(known_path(asked.path))), about)
+    return next((asked for _, asked in known if asked.path and known_path(asked.path).exists()), about)
 
 
 def _same_repairs(runs: Sequence[Run]) -> list[ItemRepair]:

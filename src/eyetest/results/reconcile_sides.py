@@ -1,19 +1,21 @@
 """The sides of a reconciliation as accounts: runs by a rule set, and other tools' files, imported as runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, counted, listed, nearest, param, short
-from eyetest.measures.results import PROTOCOL, READ, TESTS, Wanted
+from eyetest.grammar import Filter, Filterable, read_filters, read_names, refuse_unknown
+from eyetest.measures.results import PROTOCOL, READ, TESTS
 from eyetest.records import GIVEN, Asked, columns, letter
-from eyetest.records.tables import failure_notice
+from eyetest.records.notices import failure_notice
 from eyetest.results.joining import bring_answers
 from eyetest.results.reconcile import (
     Account,
@@ -58,19 +60,35 @@ class Selection(NamedTuple):
     """Which answers of a run count: of some models, and with some values of other columns."""
 
     models: Sequence[str] = ()
-    where: Sequence[Wanted] = ()
+    where: Sequence[str] | Mapping[str, Any] = ()
+    """Words of a user, or columns with their values."""
 
-    def conditions(self, run: Run) -> list[pl.Expr]:
-        """The selection as conditions on the columns of a run."""
-        known = list(run.manifest.models)
-        for name in self.models:
-            if name not in known:
-                raise InputError(f"{run.path} has no answers of {short(name)}; {nearest(name, known)}")
-        for column, _ in self.where:
-            if column not in _KEY:
-                raise InputError(f"{param('where')}: {short(column)} is no axis of a run; {nearest(column, _KEY)}")
-        wanted = [*([("model", self.models)] if self.models else []), *self.where]
-        return [pl.col(column).cast(pl.String).is_in(list(values)) for column, values in wanted]
+    def conditions(self, run: Run, answers: pl.DataFrame) -> list[pl.Expr]:
+        """The selection as conditions on the columns of a run; a value that no answer has is refused."""
+        names = read_names(self.models, "model", run.manifest.models)
+        for name in names:
+            if name not in run.manifest.models:
+                near = nearest(name, run.manifest.models)
+                raise InputError(f"{run.path} has no answers of {short(name)}; {near}")
+        filters = [*([Filter("model", names, "model")] if names else []), *self._filters(answers)]
+        return [pl.col(column).cast(pl.String).is_in(list(values)) for column, values, _ in filters]
+
+    def _filters(self, answers: pl.DataFrame) -> list[Filter]:
+        if not isinstance(self.where, Mapping):
+            return read_filters(self.where, Filterable(_KEY, cache(partial(_values, answers)), "where", "axis"))
+        filters = []
+        for column, given in self.where.items():
+            refuse_unknown(column, "where", _KEY, "axis")
+            words = [str(value) for value in (given if isinstance(given, list | tuple | set) else [given])]
+            for word in words:
+                refuse_unknown(word, "where", _values(answers, column), column)
+            filters.append(Filter(column, words))
+        return filters
+
+
+def _values(answers: pl.DataFrame, column: str) -> set[str]:
+    """The values of a column, as a user writes them."""
+    return {*answers.get_column(column).cast(pl.String).drop_nulls()}
 
 
 class RunSide:
@@ -80,11 +98,10 @@ class RunSide:
         self, run: Run, benchmark: Benchmark, only: Selection, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         self._run, self._benchmark, self._tell = run, benchmark, tell
-        self._wanted = only.conditions(run)
         with one_line_if_damaged(run.path):
-            self._answers = (
-                answers_of(run, benchmark).filter(*self._wanted).collect().cast({pl.Categorical: pl.String})
-            )
+            answers = answers_of(run, benchmark).collect().cast({pl.Categorical: pl.String})
+        self._wanted = only.conditions(run, answers)
+        self._answers = answers.filter(*self._wanted)
         if self._answers.is_empty():
             raise InputError(f"{run.path} has no answers of that kind; see {param('model')} and {param('where')}")
         rows = [

@@ -13,7 +13,7 @@ from eyetest.measures.results import AXES, PROTOCOL, NotMeasurable, Results, Set
 from eyetest.measures.stats.consensus import recurring
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.prompts.sets import remember
-from eyetest.records import MAX_CHOICES, Asked, Item, Prompt, Response, columns, letter
+from eyetest.records import MAX_CHOICES, WITH_MEDIUM, Asked, Item, Prompt, Response, columns, letter
 from eyetest.results.scores import changed_since, chosen_scorer
 from eyetest.running.planning import Dialogues
 from eyetest.runs import Run
@@ -23,7 +23,6 @@ from eyetest.scoring import Scored, Scorer, quoted
 
 _ENOUGH_MODELS = 2  # that chose an option, for a doubt of its gold
 _INDEXES = {letter(index): index for index in range(MAX_CHOICES)}
-_SIGHTED = "image"
 _READ = ("reading", "choice", "rule", "metric", "score")
 Responses = Callable[[str], Response | None]  # the response to a request, if any
 
@@ -169,7 +168,7 @@ def gold_doubts(items: pl.DataFrame, runs: Sequence[RunReplies]) -> pl.DataFrame
     key, scored = ("item", "model", *AXES), (pl.col("choice").is_not_null(), pl.col("score").is_not_null())
     rows = pl.concat([run.scores.filter(*scored).select(*key, "choice", "score") for run in runs])
     rows = rows.unique(key, keep="first", maintain_order=True) if len(runs) > 1 else rows
-    for wanted in ([pl.col("modality") == _SIGHTED], []):
+    for wanted in ([pl.col("modality").cast(pl.String).is_in(WITH_MEDIUM)], []):
         scores = rows.filter(*wanted).select("item", "model", "choice", "score").collect(engine="streaming")
         if len(scores):
             break

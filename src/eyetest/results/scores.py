@@ -5,6 +5,7 @@ Whether a table is current is decided by contents, never by file times.
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -17,14 +18,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
-from eyetest.benchmarks.folder import ITEMS, to_table
-from eyetest.benchmarks.opening import open_benchmark
-from eyetest.errors import InputError, as_named, param, short, typed
+from eyetest.benchmarks.folder import ITEMS, damage_of, to_table
+from eyetest.benchmarks.opening import known_benchmark, open_benchmark
+from eyetest.errors import DamagedWarning, InputError, as_stored, param, short, typed
 from eyetest.records import Item, Score, columns
+from eyetest.records.finishes import finishes_version
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, REPAIRED, SCORES
 from eyetest.runs.journal import PartName, content_id, part_ids, refuse_lost
-from eyetest.runs.stored import PLAN, answers_frame, is_in, one_line_if_damaged, part_frame, scan_table
+from eyetest.runs.stored import (
+    PLAN,
+    answers_frame,
+    is_in,
+    named_finishes,
+    one_line_if_damaged,
+    part_frame,
+    scan_plan,
+    scan_table,
+)
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
@@ -99,7 +110,8 @@ def repairs_id(items: Iterable[Item]) -> str:
 
 def wording(item: Item) -> bytes:
     """A short hash of what a model is shown of an item."""
-    shown = (item.question, item.hint, [choice.text for choice in item.choices], item.images)
+    shown: tuple[Any, ...] = (item.question, item.hint, [choice.text for choice in item.choices], item.images)
+    shown += (item.media,) if item.media else ()
     return blake2b(msgspec.json.encode(shown), digest_size=16).digest()
 
 
@@ -144,6 +156,7 @@ class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     items: str
     repairs: str  # people's changes of the items by then
+    finishes: str = ""  # the table of finish reasons, with the user's own words
     plan: str
     parts: dict[str, str]  # the parts with the answers, and a hash of each
     planned: int = 0
@@ -172,6 +185,7 @@ def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenanc
         benchmark=benchmark.manifest.fingerprint,
         items=content_id(items) if (items := benchmark.path / ITEMS).is_file() else "",
         repairs=benchmark.repairs if isinstance(benchmark, RepairedBenchmark) else "",
+        finishes=finishes_version(named_finishes(run.path)),
         plan=content_id(run.path / PLAN),
         parts=part_ids(run.path),
     )
@@ -204,20 +218,51 @@ def holds(made: ScoreProvenance, now: ScoreProvenance, folder: Path) -> bool:
 _LONGEST_NAME = 40
 
 
-def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
-    """The benchmark of a run's answers: the named one, the one at its path, or the run's own copy."""
+def benchmark_of(run: Run, named: Benchmark | None = None, hint: str = "") -> Benchmark:
+    """The benchmark of a run's answers: the named one, the one at its path, or the run's own copy.
+
+    ``hint`` says how to name it where that is no option of the command.
+    """
+    hint = hint or f"name it with {param('bench')}"
     about = run.manifest.benchmark
     if named is not None:
         if about and about.fingerprint and about.fingerprint != named.manifest.fingerprint:
             _refuse_other_questions(run, named)
+        if about is None:
+            _refuse_other_items(run, named)
+        _tell_damaged_copy(run)
         return named
     if about is None:
-        raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
+        raise InputError(f"{run.path} does not say what benchmark it is about; {hint}")
     if (asked := _as_asked(run)) is None:
         where = about.path or "a known place"
-        raise InputError(f'the benchmark "{about.name}" is not at {where}; name it with {param("bench")}')
+        raise InputError(f'the benchmark "{about.name}" is not at {where}; {hint}')
     repairs = {name: repair.item for name, repair in read_repairs(run.path).items()}
     return RepairedBenchmark(asked.path, repairs) if repairs else asked
+
+
+def _tell_damaged_copy(run: Run) -> None:
+    """Warn where the run's own copy of its benchmark is damaged, also while the benchmark itself is still there."""
+    copy = run.path / BENCHMARK
+    if is_benchmark(copy) and (damage := damage_of(copy)):
+        hint = "or repeat the eyetest run, which copies it anew from the benchmark"
+        warnings.warn(f"{damage}; {hint}", DamagedWarning, stacklevel=1)
+
+
+def _refuse_other_items(run: Run, named: Benchmark) -> None:
+    """Refuse a benchmark that has none of the items that a run without a benchmark answers."""
+    with one_line_if_damaged(run.path):
+        asked = set(scan_plan(run.path).select(pl.col("item").cast(pl.String)).unique().collect().to_series())
+    if asked and not any(item.id in asked for item in named):
+        raise InputError(f"{run.path} holds no answer to any item of {named.path}; it is about another benchmark")
+
+
+def joined_by_id(run: Run, benchmark: Benchmark) -> str:
+    """What to say of a run that names no benchmark: nothing but ids tells that its answers are about this one."""
+    if run.manifest.benchmark is not None:
+        return ""
+    name = short(benchmark.manifest.name)
+    return f"the answers name no benchmark: matched to {name} by id only, nothing to compare"
 
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:
@@ -247,10 +292,9 @@ def prefix_in(run: Run, benchmark: Benchmark) -> str:
 def _as_asked(run: Run) -> Benchmark | None:
     """The benchmark as it was asked: at the path that the run names, or the run's own copy; None if it is gone."""
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
-    if about and about.path and is_benchmark(path := known_path(about.path)):
-        asked = Benchmark(path)
-        if about.fingerprint in ("", asked.manifest.fingerprint):
-            return asked
+    if about and about.path and (asked := known_benchmark(about.path, about.fingerprint)):
+        _tell_damaged_copy(run)
+        return asked
     return Benchmark(kept) if is_benchmark(kept) else None
 
 
@@ -302,7 +346,8 @@ def scores_of(
 ) -> tuple[pl.LazyFrame, ScoreProvenance]:
     """The current scores of a run, made anew only where those on disk are outdated."""
     path = table_path(run, benchmark, scorer)
-    made = read_provenance(path)
+    stored_scores = scan_table(path, _again(run)) if path.is_file() else None
+    made = None if stored_scores is None else read_provenance(path)
     refuse_gaps(run, made)
     if made is None or not holds(made, provenance(run, benchmark, scorer), run.path):
         tell(f"scoring {run.path}")
@@ -313,7 +358,9 @@ def scores_of(
                 return frame.collect(engine="streaming").lazy(), made
         made = read_provenance(score_run(run, benchmark, scorer, dropped))
         assert made is not None
-    return scan_table(path).select(columns(Score)), made
+        stored_scores = scan_table(path)
+    assert stored_scores is not None
+    return stored_scores.select(columns(Score)), made
 
 
 def score_run(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str = "") -> Path:
@@ -372,7 +419,7 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
         return False
     if about.fingerprint:
         return about.fingerprint == benchmark.manifest.fingerprint
-    return bool(about.path) and about.path == as_named(str(benchmark.path.resolve()))
+    return bool(about.path) and about.path == as_stored(str(benchmark.path.resolve()))
 
 
 _CHOSEN = "chosen.json"
@@ -404,7 +451,7 @@ def chosen_scorer(run: Run) -> Scorer:
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
     """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
-    named: dict[str, Any] = {} if bench is None else {"bench": as_named(str(bench.absolute()))}
+    named: dict[str, Any] = {} if bench is None else {"bench": as_stored(str(bench.absolute()))}
     chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
     write_json(run.path / SCORES / _CHOSEN, chosen)
 

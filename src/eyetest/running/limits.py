@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, param, short
+from eyetest.grammar import read_pairs, refuse_unknown, words_of
 from eyetest.models import CallError, Surroundings
 from eyetest.records import Condition, ModelEntry, Response, StoppingRule
 
@@ -23,6 +24,7 @@ _LONGEST_WAIT = 60.0
 _DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
 LONGEST_PAUSE = 600.0  # longer pauses of a server are not waited for; the run can be resumed later
 FIRST_PATIENCE = 30.0  # seconds until a model that has never answered (a wrong address) is reported
+REVOKED_PATIENCE = 10.0  # the same for a key or an account that is refused after it has been accepted
 _FIRST_ATTEMPTS = 3  # the same for a server that lets calls hang, or replies unlike an endpoint
 _EMPTY_ATTEMPTS = 3  # for an empty answer, which more attempts rarely change
 _NOT_REACHED = ("timeout", "garbage")
@@ -62,11 +64,11 @@ def limits_of(budget: str | Sequence[str], concurrency: int = Limits().concurren
     """Limits from a user's words, such as ``calls=100,cost=5``."""
     if concurrency < 1:
         raise InputError(f"{heading('concurrency')}: found {concurrency}, expected 1 or more")
-    words = ",".join([budget] if isinstance(budget, str) else budget).split(",")
+    words = [word for word in words_of(budget) if word != ""]
     most: dict[str, float] = {}
-    for name, _, value in (word.strip().partition("=") for word in words if word.strip()):
-        if name not in _BUDGETS:
-            raise InputError(f"{heading('budget')}: no limit {short(name)}; {nearest(name, _BUDGETS)}")
+    for name, text in read_pairs(words, "budget", "calls=100", between=",", form="LIMIT=NUMBER").items():
+        value = text.strip()
+        refuse_unknown(name, "budget", _BUDGETS, "limit")
         with suppress(ValueError):
             most[_BUDGETS[name]] = float(value) if name == "cost" else int(value.replace("_", ""))
         if not (0 if name == "cost" else 1) <= most.get(_BUDGETS[name], -1) < inf:

@@ -19,8 +19,10 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
+from eyetest.prompts.sent import named_by_what_is_sent, refuse_unsent
 from eyetest.records import (
     DIALOGUE,
+    MEDIA_KINDS,
     TURN,
     Asked,
     Condition,
@@ -92,6 +94,12 @@ class Dialogues:
             waiting += new
         return needed
 
+    def _reply(self, asked: Asked) -> str | None:
+        """The answer to an earlier turn, which may have an image where this one has none, or the reverse."""
+        twins = {"image": "no-image", "no-image": "image"}
+        other = msgspec.structs.replace(asked, modality=twins.get(asked.modality, asked.modality))
+        return self.replies.get(asked, self.replies.get(other))
+
     def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
         """The answers to the turns before an item, with golds for turns that are no items; None while unknown."""
         turn = _turn_of(item)
@@ -105,7 +113,7 @@ class Dialogues:
             if not positions:
                 replies.append(gold.answer)
                 continue
-            replies.append(self.replies.get(msgspec.structs.replace(asked, item=self._names[turn[0], number])))
+            replies.append(self._reply(msgspec.structs.replace(asked, item=self._names[turn[0], number])))
             if replies[-1] == "":
                 raise CannotApply(UNANSWERED)
         known = [answer for answer in replies if answer is not None]
@@ -131,7 +139,7 @@ class Estimate(msgspec.Struct, kw_only=True):
     requests: int = 0
     stored: int = 0  # requests with an answer already
     failed: int = 0  # requests that failed before and are not repeated
-    no_image: int = 0  # calls that should show the image of an item without one
+    no_image: int = 0  # calls about items without any medium, where the image was to be shown
     by_model: Counter[str] = msgspec.field(default_factory=Counter)
     not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
     tokens_in: int = 0
@@ -147,7 +155,6 @@ class Estimate(msgspec.Struct, kw_only=True):
 
     def count(self, calls: pl.DataFrame, models: Sequence[Model]) -> None:
         """Add the cost of some calls."""
-        self.no_image += int(calls["bare"].sum())
         for number, count, sent, back in (
             calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
         ):
@@ -169,9 +176,9 @@ class Ledger:
 
     def add(self, item: int, call: Call, tokens: tuple[int, int], *, waits: bool = False) -> None:
         """Add a call about the plan's item of that number; one that ``waits`` is only like this."""
-        asked = call.asked
-        bare = asked.modality == "image" and not call.item.images
-        self._rows.append((None if waits else call.id, item, self._numbers[asked.model], *tokens, bare))
+        number = self._numbers[call.asked.model]
+        is_bare = not (call.item.images or call.item.media)
+        self._rows.append((None if waits else call.id, item, number, *tokens, is_bare))
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
@@ -275,13 +282,24 @@ class Plan:
                 mine = [call for call in known or () if call.asked.model in names]
                 yield from compress(mine if known else self.applicable(next(items), models), wanted.tolist())
 
+    def refuse_unsent(self, remedy: str = "") -> None:
+        """Refuse conditions that promise a medium of an item that is not sent."""
+        no_media = not self.benchmark.manifest.counts.media
+        asks_for_one = any(condition.modality in MEDIA_KINDS for condition in self.conditions)
+        if asks_for_one or not no_media:
+            refuse_unsent(self.items(), self.conditions, remedy)
+
+    def conditions_of(self, item: Item) -> Iterable[Condition]:
+        """The conditions under which an item is asked, each once, by the names of what is sent."""
+        return dict.fromkeys(named_by_what_is_sent(item, condition) for condition in self.conditions)
+
     def applicable(self, item: Item, models: Sequence[Model]) -> Iterator[Call]:
         """The calls about an item that can be made."""
         return (call for call in self.calls(item, models) if isinstance(call, Call))
 
     def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | CannotApply]:
         """The calls about an item, which of them wait for others, and which conditions do not apply."""
-        for condition in self.conditions:
+        for condition in self.conditions_of(item):
             prompts: dict[bool, Prompt | CannotApply] = {}
             for model in models:
                 prefill = model.entry.prefill
@@ -324,8 +342,17 @@ class Plan:
         if model.knows_items:
             settings = settings | {"item": item.own_id}
         request = Request(model=model.name, prompt=prompt, settings=settings, sample=asked.sample)
-        recorded = self.recorded.get(asked.key) if self.recorded else None
+        recorded = self._recorded(item, asked) if self.recorded else None
         return Call(asked, item, request, recorded or request.id)
+
+    def _recorded(self, item: Item, asked: Asked) -> str | None:
+        """The id of an imported answer, which may have been imported by the name of the condition as requested."""
+        for condition in (asked.condition, *self.conditions):
+            if named_by_what_is_sent(item, condition) == asked.condition:
+                as_named = msgspec.structs.replace(asked, modality=condition.modality)
+                if found := self.recorded.get(as_named.key):
+                    return found
+        return None
 
     def estimate(
         self,
@@ -348,7 +375,10 @@ class Plan:
         estimate.requests = len(once)
         estimate.stored = int((once["settled"] & ~once["failed"]).sum())
         estimate.failed = int((once["settled"] & once["failed"]).sum())
-        estimate.count(once.filter(~pl.col("settled")), self.models)
+        to_ask = once.filter(~pl.col("settled"))
+        estimate.count(to_ask, self.models)
+        if any(condition.modality == "image" for condition in self.conditions):
+            estimate.no_image = int(to_ask["bare"].sum())
         return estimate, left
 
     def _gone_through(self, estimate: Estimate, write: Write | None, answers: Stored | None) -> Ledger:

@@ -23,7 +23,7 @@ from eyetest.errors import EyetestError, ImageError
 from eyetest.models import BatchModel, Call, CallError, Model
 from eyetest.records import Response
 from eyetest.redaction import redact
-from eyetest.running.limits import FIRST_PATIENCE, LONGEST_PAUSE, Budget, Limits, Progress
+from eyetest.running.limits import FIRST_PATIENCE, LONGEST_PAUSE, REVOKED_PATIENCE, Budget, Limits, Progress
 
 _log = logging.getLogger(__name__)
 _BATCHES_IN_FLIGHT = 3  # one on the device, one being prepared, one being gathered
@@ -217,7 +217,7 @@ class Endpoint:
             is_long = (error.wait or 0) > LONGEST_PAUSE
             if tries.is_fair and is_long:
                 error.wait = None
-            elif is_long or (error.hopeless and not self._has_answered):
+            elif is_long or (error.hopeless and not tries.is_fair):
                 return self._refused(error)
             elif self._away:
                 tries.used_up = error.blame == "either"
@@ -235,10 +235,16 @@ class Endpoint:
         return self._waits(error)
 
     def _refused(self, error: CallError) -> bool:
-        """Give up a model that refuses several calls in a row for a wrong key or a long pause; else ask again."""
+        """Give up a model that refuses several calls in a row for a wrong key or a long pause; else ask again.
+
+        Where it has answered before, its key was right: the refusals have to last for some seconds, in which a key
+        may be renewed.
+        """
         self._refusals += 1
         is_gone = error.wait is not None and isinf(error.wait)
-        if not is_gone and self._refusals < min(_REFUSALS, self.going):
+        patience = min(self.limits.patience, REVOKED_PATIENCE) if self._has_answered and error.hopeless else 0.0
+        is_brief = self._silent_since is None or now() - self._silent_since < patience
+        if not is_gone and (is_brief or self._refusals < min(_REFUSALS, self.going)):
             return self._waits(error)
         pause = f"it asks for a pause of {error.wait:,.0f} s: " if error.wait and not is_gone else ""
         self.abandon(f"{pause}{error}")

@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, copy_without_images
-from eyetest.errors import InputError, as_named, heading, param
+from eyetest.errors import InputError, as_reached, heading, param
 from eyetest.models import Call, Images, Model, ProbedModel, Surroundings, make_models
 from eyetest.prompts.sets import contents
 from eyetest.records import (
@@ -47,14 +47,18 @@ class Session:
         *,
         hit: Hit | None = None,
         budget: Budget | None = None,
+        remedy: str = "",
     ) -> None:
-        """``budget``: shared with other sessions, else the asking's limits."""
+        """``budget``: shared with other sessions, else the asking's limits. ``remedy``: what to do where media are
+        not sent.
+        """
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
         self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, images=Images(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
         self.plan = Plan(benchmark, self.models, asking)
         self.plan.only(asking.limit, asking.items)
+        self.plan.refuse_unsent(remedy)
         self.race = Race(asking.until, self.plan, asking.seed) if asking.until else None
         several = asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.race and several:
@@ -154,7 +158,7 @@ class Session:
         from eyetest.running.cluster import Order, RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
 
         order = Order(
-            benchmark=as_named(str(self.benchmark.path.absolute())),
+            benchmark=as_reached(str(self.benchmark.path.absolute())),
             run=str(run.path.absolute()),
             entries=self.entries,
             asking=self.asking,

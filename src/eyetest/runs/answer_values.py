@@ -1,6 +1,7 @@
 """Values of any type in a foreign table, as the values of an answer."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,8 @@ import msgspec
 
 from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, columns, order_shown, read_order
-from eyetest.records.tables import failure_notice, read_positions
+from eyetest.records.notices import failure_notice
+from eyetest.records.tables import read_positions
 from eyetest.tabular.files import was_cut
 from eyetest.tabular.table import Values, restored
 
@@ -148,15 +150,25 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def read_shown(value: Any, options: Sequence[str] | None) -> int:
-    """The order in a cell: as text, as a permutation, or as the shown texts of the item's ``options``."""
+def read_shown(value: Any, options: Sequence[str] | None, *, are_texts: bool = False) -> int:
+    """The order in a cell: as text, as a permutation, or as the shown texts of the item's ``options``.
+
+    ``are_texts``: a list holds nothing but texts of options, also where they look like letters or numbers.
+    """
     parts = _parts(value)
     words = _words(value) if parts is None else ",".join(map(_words, parts))
     try:
         order = read_order(words)
     except ValueError:
         order = None
-    by_text = _by_text([*map(str, parts)], options) if parts and options else None
+    by_text = None
+    if parts and options:
+        shown = [*map(str, parts)]
+        by_text = _by_text(shown, options)
+        if by_text is None:
+            by_text = _by_text(without_marks(shown), options)
+    if are_texts and by_text is not None:
+        return by_text
     if order is not None and by_text is not None and order != by_text:
         raise InputError(f"order: {short(value)} may be letters or the options' own texts; write it as 1,0 …")
     order = by_text if order is None else order
@@ -168,6 +180,20 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
             if (number := len(read_positions(words))) != len(options):
                 raise InputError(f"order: {short(words, 30)} names {number} options, and the item has {len(options)}")
     return order
+
+
+_MARK = re.compile(r"\s*\(?([A-Za-z])[).:]\s*(?=\S)")
+
+
+def without_marks(options: Sequence[str]) -> tuple[str, ...]:
+    """Options without the letters of their places, where all of them have one: ``A. cat``, ``B. dog``."""
+    matches = [_MARK.match(option) for option in options]
+    bare: list[str] = []
+    for place, match in enumerate(matches):
+        if match is None or ord(match[1].upper()) != ord("A") + place:
+            return tuple(options)
+        bare.append(match.string[match.end() :])
+    return tuple(bare)
 
 
 def _parts(value: Any) -> list[Any] | None:

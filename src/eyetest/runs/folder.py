@@ -18,9 +18,11 @@ import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
 from eyetest.records import RUN_VERSION, Answer, ModelEntry, Planned, RunBenchmark, RunManifest, RunStep, columns
+from eyetest.records.finishes import RECORDED
 from eyetest.runs.answer_values import assemble, typed, without_guards
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
 from eyetest.runs.stored import (
+    MANIFEST,
     PLAN,
     PlanWriter,
     StoredHealth,
@@ -42,12 +44,10 @@ from eyetest.tabular.record_files import write_table
 from eyetest.tabular.table import Grid
 from eyetest.version import __version__
 
-MANIFEST = "run.json"
 SCORES = "scores"
 BENCHMARK = "benchmark"  # the items that were asked about, without their images
 REPAIRED = "repaired.json"  # people's changes of the items since they were asked
 SENTENCES = "sentences.parquet"  # a judge's labels of the sentences of replies
-RECORDED = "recorded"  # the finish of an imported response
 _LOCK = "lock"
 _INSIDE = "run"  # where a refinement keeps its answers
 _OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, REPAIRED, SENTENCES, _LOCK}
@@ -84,7 +84,8 @@ class Run:
         if mine and mine.fingerprint and mine.fingerprint != benchmark.fingerprint:
             raise InputError(
                 f'{self.path} holds answers to another benchmark or another version of it ("{mine.name}", '
-                f"{mine.items:,} items); choose another place for this one"
+                f'{mine.items:,} items) than "{benchmark.name}" ({benchmark.items:,} items); '
+                "choose another place for this one"
             )
 
     def recorded(self) -> dict[bytes, str]:

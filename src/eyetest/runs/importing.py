@@ -6,18 +6,20 @@ The file is read and checked to its end before the run is changed. Importing it 
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 import pyarrow as pa
 
-from eyetest.errors import InputError, listed, param, short
+from eyetest.errors import InputError, RowError, listed, param, short
 from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
+from eyetest.records.finishes import RECORDED
 from eyetest.runs.answer_values import (
     FIELDS,
     assemble,
@@ -28,18 +30,29 @@ from eyetest.runs.answer_values import (
     typed,
     without_guards,
 )
-from eyetest.runs.folder import RECORDED, RunWriter
+from eyetest.runs.folder import RunWriter
 from eyetest.runs.inspect_logs import is_inspect_log
 from eyetest.runs.journal import SCHEMA, to_table
-from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, unfold
-from eyetest.runs.mapping import AnswerFile, FieldMap, like_conditions, parse_field_map
+from eyetest.runs.layouts import TOOL_COLUMNS, answer_files, as_rows, inspect_rows, is_numbered, unfold
+from eyetest.runs.mapping import AnswerFile, FieldMap, MappingUse, like_conditions, parse_field_map
 from eyetest.runs.stored import counting_responses, one_line_if_damaged, plan_frame, write_part
 from eyetest.tabular.files import ExcelTable, known_table
 from eyetest.tabular.record_files import from_columns, schema
 from eyetest.tabular.table import Grid, Row, Values, named_columns
 
-__all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
-Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
+__all__ = [
+    "AnswerFile",
+    "Brought",
+    "FieldMap",
+    "Place",
+    "RowItem",
+    "answer_files",
+    "claims_of",
+    "import_answers",
+    "parse_field_map",
+    "refuse_unused",
+]
+Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written, by item
 _KEY = columns(Asked)
 _CONTENT = ("outcome", "text", "given")
 _READ = ("request", *_CONTENT)
@@ -74,6 +87,30 @@ def _responses(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(*_READ, failed).join(usual.select(unknown), how="cross").select(SCHEMA.names)
 
 
+class RowItem(NamedTuple):
+    """The item that a row names: by its id, or by a row number of the benchmark."""
+
+    where: str
+    item: str
+    position: int | None = None
+
+
+class Place(NamedTuple):
+    """The item of a row, None where the benchmark has no such item; and the order in which it has the options."""
+
+    item: str | None
+    order: int = 0
+    is_left_out: bool = False  # because the row is about another item
+
+
+class KnownItems(NamedTuple):
+    """The items of a benchmark, and the place of each row of a file among them."""
+
+    options: Options
+    places: Sequence[Place] | None = None  # None where rows say nothing but ids
+    ways: Mapping[str, int] = {}  # what rows were matched by, with their numbers
+
+
 class Brought(msgspec.Struct, kw_only=True):
     """The result of an import."""
 
@@ -81,12 +118,16 @@ class Brought(msgspec.Struct, kw_only=True):
     there: int = 0  # those that the run held already, identically
     replaced: int = 0  # those that replaced another answer in the run
     given: int = 0  # answers scored elsewhere
+    labelled: Counter[str] = msgspec.field(default_factory=Counter)  # answers named by the medium of their item
     verdicts: int = 0  # those of them without a known reply
     notices: Counter[str] = msgspec.field(default_factory=Counter)  # notices of failed calls, imported as such
     models: Counter[str] = msgspec.field(default_factory=Counter)
     outcomes: Counter[str] = msgspec.field(default_factory=Counter)
     left_out: int = 0  # rows that the mapping left out
     unknown: Counter[str] = msgspec.field(default_factory=Counter)  # items that the benchmark does not have
+    matched: Counter[str] = msgspec.field(default_factory=Counter)  # by what rows were joined to items
+    notes: list[str] = msgspec.field(default_factory=list)  # what differs between the file and the benchmark
+    bad: list[str] = msgspec.field(default_factory=list)  # rows that were left out, and why
 
     def add(self, other: "Brought") -> None:
         """Add the counts of another file."""
@@ -99,16 +140,23 @@ def import_answers(
     to: Path,
     *,
     benchmark: RunBenchmark | None = None,
-    known: Options | None = None,
+    known: Options | KnownItems | None = None,
     overwrite: bool = False,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Brought:
-    """Import answers; ``known``: the benchmark's items in order, with the texts of their options."""
+    """Import answers; ``known``: the benchmark's items, and where each row of the file belongs among them."""
+    items = known if known is None or isinstance(known, KnownItems) else KnownItems(known)
     run = RunWriter(to)
     if benchmark:
         run.check_benchmark(benchmark)
-    reading = _Reading(source, known)
+    reading = _Reading(source, items)
     staged, brought = reading.staged(), reading.brought
+    if not source.is_part:
+        reading.use.refuse_unused()
+        for line in reading.use.notes():
+            tell(line)
+    if items is not None:
+        brought.matched.update(items.ways)
     if not brought.answers:
         raise InputError(_nothing(source, brought))
     if reading.taken:
@@ -135,7 +183,8 @@ def import_answers(
             with run.planning() as plan:
                 plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
         if new or (benchmark and not run.manifest.benchmark):
-            step = RunStep(what="import", options={"file": source.name}, planned=new, requests=new)
+            options = {"file": source.name} | ({"matched": tally(brought.matched)} if brought.matched else {})
+            step = RunStep(what="import", options=options, planned=new, requests=new)
             models = (model for model in brought.models if model not in run.manifest.models)
             run.record(step, {m: ModelEntry(spec=f"replay:{source.name}#{m}") for m in models}, benchmark)
     _log.info(
@@ -145,14 +194,36 @@ def import_answers(
     return brought
 
 
+def refuse_unused(sources: Sequence[AnswerFile]) -> None:
+    """Raise, before anything is written, where no row of any file has a value that the user's mapping names."""
+    use = MappingUse(sources[0].fields)
+    for source in sources:
+        for _ in _Reading(source, None, use).claims():
+            pass
+    use.refuse_unused()
+
+
+def tally(ways: Counter[str]) -> str:
+    """What rows were matched by, with their numbers where there are several ways."""
+    if len(ways) == 1:
+        return next(iter(ways))
+    return "; ".join(f"{way} ({number:,})" for way, number in ways.most_common())
+
+
+def claims_of(source: AnswerFile) -> Iterator[tuple[RowItem, Values] | None]:
+    """What each row of a file names and holds, in the order of `KnownItems.places`; None for an unwanted one."""
+    yield from _Reading(source, None).claims()
+
+
 class _Reading:
     """Reads a file once; what it leaves out is counted."""
 
-    def __init__(self, source: AnswerFile, known: Options | None) -> None:
-        self._source, self._known = source, known
+    def __init__(self, source: AnswerFile, items: KnownItems | None, use: MappingUse | None = None) -> None:
+        self._source, self._items = source, items
+        self.use = use or MappingUse(source.fields)
         self._fields = source.fields
         self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}  # by row layout: fields
-        self._table = None if is_inspect_log(source.path) else known_table(source.path)
+        self._table = None if is_inspect_log(source.path) else known_table(source.path, skips_bad=source.skip_bad)
         self.brought = Brought()
         self.taken = ""  # the columns that were found by other tools' names
         self.forgotten: list[str] = []  # unmapped columns that may hold conditions
@@ -165,6 +236,7 @@ class _Reading:
         frame = pl.DataFrame(pl.from_arrow(pa.concat_tables(chunks)))
         self._refuse_repeated(frame)
         brought, given = self.brought, pl.col("given").is_not_null()
+        brought.bad += [] if self._table is None else self._table.bad_rows.values()
         counts = frame.select(
             pl.len(), given.sum().alias("given"), (given & pl.col("text").is_null()).sum().alias("v")
         )
@@ -188,61 +260,121 @@ class _Reading:
             f"in {first[_WHERE][0]} already; map the column that tells them apart with {param('columns')}"
         )
 
-    def _answers(self) -> Iterator[tuple[Any, ...]]:
-        brought, known = self.brought, self._known
-        sheet, excel = isinstance(self._table, Grid), isinstance(self._table, ExcelTable)
-        is_first = True
+    def claims(self) -> Iterator[tuple[RowItem, Values] | None]:
+        """What each row names and holds; None for a row that is not wanted."""
+        for row in self._complete_rows():
+            values = self._values(row.values)
+            if values is None:
+                yield None
+                continue
+            position = row.values["doc_id"] if is_numbered(row.values) else None
+            name = ""
+            with suppress(InputError):  # it is raised again when the answer is read
+                name = plain(values.get("item"))
+            yield RowItem(row.where, name, position), self._free(row.values)
+
+    def _free(self, row: Values) -> Values:
+        """The columns of a row that the mapping does not use."""
+        used = {*FIELDS, *named_columns(self._fields.columns)}
+        return {name: value for name, value in row.items() if name not in used}
+
+    def _complete_rows(self) -> Iterator[Row]:
+        """The rows, the mapping completed by the first of them."""
+        is_first, sheet = True, isinstance(self._table, Grid)
         for row in self._rows():
-            try:
-                if is_first:
+            if is_first:
+                try:
                     self._complete(row.values)
-                is_first = False
-                values = self._values(without_guards(row.values) if sheet else row.values)
+                except InputError as error:
+                    raise InputError(f"{row.where}: {error}") from None
+            is_first = False
+            yield row._replace(values=without_guards(row.values)) if sheet else row
+
+    def _answers(self) -> Iterator[tuple[Any, ...]]:
+        brought = self.brought
+        sheet, excel = isinstance(self._table, Grid), isinstance(self._table, ExcelTable)
+        for number, row in enumerate(self._complete_rows()):
+            place = None if self._items is None or self._items.places is None else self._items.places[number]
+            if place is not None and place.is_left_out:
+                continue
+            try:
+                values = self._values(row.values)
+                if values is not None:
+                    values = self._typed(values, row.values, place)
                 text = values and values.get("text")
                 answer = None if values is None else assemble(values, sheet=sheet, excel=excel)
             except InputError as error:
-                raise InputError(f"{row.where}: {error}") from None
+                self._bad(RowError(f"{row.where}: {error}"))
+                continue
             if answer is None:
                 brought.left_out += 1
-            elif known is not None and answer.item not in known:
+            elif self._is_unknown(answer.item, place):
                 brought.unknown[answer.item] += 1
             else:
                 if text and answer.text is None and answer.outcome == "failed":  # a notice in place of an answer
                     brought.notices[text.strip()] += 1
                 yield *_columns_of(answer), row.where
 
+    def _is_unknown(self, item: str, place: Place | None) -> bool:
+        """Whether the benchmark does not have the item of an answer."""
+        if place is not None:
+            return place.item is None
+        return self._items is not None and item not in self._items.options
+
+    def _bad(self, error: RowError) -> None:
+        """Refuse a bad row, or note that it is left out."""
+        if not self._source.skip_bad:
+            raise error
+        self.brought.bad.append(str(error))
+
     def _values(self, row: Values) -> dict[str, Any] | None:
-        """The typed values of a row; None where it is not selected or a value was mapped to nothing."""
+        """The values of a row by field; None where it is not selected or a value was mapped to nothing."""
         fields = self._fields
-        if fields.only and not fields.wants(row):
-            return None
+        is_selected = not fields.where or self.use.wants(row)
         names = tuple(row)
         if names not in self._sources:
             found = ((field, fields.columns_of(field, row)) for field in FIELDS)
             self._sources[names] = [(field, its) for field, its in found if its]
         values: dict[str, Any] = dict(fields.constants)
         for field, its in self._sources[names]:
+            if not is_selected and field not in fields.values:
+                continue
             value = row[its[0]] if len(its) == 1 else " ".join(filter(None, (plain(row[n]) for n in its)))
-            if renames := fields.values.get(field):
-                ours = renames.get("" if is_absent(value) else plain(value))
+            if field in fields.values:
+                ours = self.use.renamed(field, "" if is_absent(value) else plain(value))
                 if ours == "":
-                    return None
+                    is_selected = False
                 value = value if ours is None else ours
             values[field] = value
-        order = values.pop("order", None)
-        values = typed(values)
-        if not is_absent(order):
-            values["order"] = self._order(order, values.get("item", ""), row)
+        if not is_selected:
+            return None
         return values
+
+    def _typed(self, values: dict[str, Any], row: Values, place: Place | None) -> dict[str, Any]:
+        """The values in the types of an answer, with the item of its place, and its order where none is stated."""
+        order = values.pop("order", None)
+        typed_values = typed(values)
+        if place is not None and place.item is not None:
+            typed_values["item"] = place.item
+        modality = self._source.modalities.get(typed_values.get("item", ""))
+        if modality and "modality" not in typed_values:
+            typed_values["modality"] = modality
+            self.brought.labelled[modality] += 1
+        if not is_absent(order):
+            typed_values["order"] = self._order(order, typed_values.get("item", ""), row)
+        elif place is not None and place.order:
+            typed_values["order"] = place.order
+        return typed_values
 
     def _order(self, value: Any, item: str, row: Values) -> int:
         """The shown order; in a table with all of our columns a number is a seed of ours."""
         is_named = "order" in self._fields.columns or "order" in self._fields.constants
         if not is_named and row.keys() >= {*FIELDS}:
             return own_order(value)
-        if self._known and item not in self._known:
+        options = None if self._items is None else self._items.options
+        if options and item not in options:
             return 0  # it will be left out
-        return read_shown(value, self._known.get(item) if self._known else None)
+        return read_shown(value, options.get(item) if options else None, are_texts=self._table is None)
 
     def _complete(self, first: Values) -> None:
         """Complete the mapping by a first row; what other tools call a field is found and noted."""
@@ -252,7 +384,8 @@ class _Reading:
             self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
             self._fields = whole
         self._fields.check(first)
-        used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *named_columns(self._fields.columns)}
+        filtered = [condition.column for condition in self.use.begin(first)]
+        used = {*FIELDS, *TOOL_COLUMNS, *filtered, *named_columns(self._fields.columns)}
         self.forgotten = like_conditions(name for name in first if name not in used)
 
     def _rows(self) -> Iterator[Row]:
@@ -261,8 +394,8 @@ class _Reading:
             return inspect_rows(source.path)
         if source.matrix:
             return unfold(self._table, source)
-        items = None if self._known is None else list(self._known)
-        return as_rows(self._table, items, judged="given" in source.fields.columns)
+        judged = "given" in source.fields.columns
+        return as_rows(self._table, self._bad, judged=judged, has_items=self._items is not None)
 
 
 def _nothing(source: AnswerFile, brought: Brought) -> str:

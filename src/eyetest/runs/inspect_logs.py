@@ -13,13 +13,22 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, first_line
 from eyetest.tabular.files import decode
-from eyetest.tabular.table import most_unpacked, unfolds
+from eyetest.tabular.table import is_system_error, most_unpacked, unfolds
 
 MAX_SAMPLE = 256 * 2**20
 _HEADER, _START, _SAMPLES = "header.json", "_journal/start.json", "samples/"  # an unfinished log has no header
 _ZSTANDARD = 93
 _LOCAL = struct.Struct("<4s22xHH")
 _ATTACHMENT = "attachment://"
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    struct.error,
+    zlib.error,
+    pa.ArrowException,
+    EOFError,
+    NotImplementedError,
+    OSError,
+)
 Kind = TypeVar("Kind")
 
 
@@ -64,6 +73,8 @@ class Sample(msgspec.Struct):
 
     id: int | str
     epoch: int = 1
+    input: str | list[_LogMessage] = ""
+    target: str | list[str] = ""
     choices: list[str] | None = None
     messages: list[_LogMessage] = []
     output: _Output = msgspec.field(default_factory=_Output)
@@ -73,6 +84,13 @@ class Sample(msgspec.Struct):
     error: Any = None
     limit: Any = None
     invalidation: Any = None
+
+    @property
+    def question(self) -> str:
+        """The text of the sample's input."""
+        if isinstance(self.input, str):
+            return self._attached(self.input)
+        return "\n".join(self._attached(message.text) for message in self.input)
 
     @property
     def prompt(self) -> str:
@@ -132,7 +150,9 @@ def read_inspect_log(path: Path) -> Iterator[tuple[Header, Sample]]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             yield from _unpacked(path, archive)
-    except (zipfile.BadZipFile, struct.error, zlib.error, pa.ArrowException, EOFError, NotImplementedError) as error:
+    except _UNREADABLE as error:
+        if is_system_error(error):
+            raise
         raise InputError(f"{path} cannot be read: {first_line(error)}") from None
 
 
@@ -143,7 +163,7 @@ def _unpacked(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[Header, Sa
     if header is None:
         raise InputError(f"{path} is no log of inspect-ai: there is no {_HEADER} in it")
     if sum(part.file_size for part in wanted) > most_unpacked(path):
-        raise unfolds(path)
+        raise unfolds(path, most_unpacked(path))
     log = _typed(_bytes_of(path, archive, header), Header, f"{path.name} {header.filename}")
     for part in wanted:
         yield log, _typed(_bytes_of(path, archive, part), Sample, f"{path.name} {part.filename}")
@@ -166,7 +186,10 @@ def _bytes_of(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> by
         raise zipfile.BadZipFile("a part is not where it should be")
     archive.fp.seek(name + extra, 1)
     packed = pa.py_buffer(archive.fp.read(min(part.compress_size, path.stat().st_size)))
-    data: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read(part.file_size + 1)
+    try:
+        data: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read(part.file_size + 1)
+    except OSError as error:
+        raise zipfile.BadZipFile(f"{part.filename} is damaged: {first_line(error)}") from None
     if len(data) != part.file_size or zlib.crc32(data) != part.CRC:
         raise zipfile.BadZipFile(f"{part.filename} is damaged")
     return data

@@ -190,6 +190,7 @@ class Journal:
         self._part = PartName(0, writer)
         self._file: GrowingFile | None = None
         self._rows = 0
+        self._sync_error: OSError | None = None
         for name in (JOURNAL, RESPONSES):
             (folder / name).mkdir(parents=True, exist_ok=True)
         if adopts:
@@ -208,6 +209,8 @@ class Journal:
         """Write a response to disk; after the return, killing the process cannot lose it."""
         line = _line(response)
         try:
+            if self._sync_error is not None:
+                raise self._sync_error
             if self._file is None:
                 self._part = next_part(self._folder, self._writer)
                 self._file, self._rows = GrowingFile(segment(self._folder, self._part)), 0
@@ -245,7 +248,10 @@ class Journal:
             file = self._file
             if file is not None and (file, file.size) != synced:
                 synced = (file, file.size)
-                file.sync()
+                try:
+                    file.sync()
+                except OSError as error:  # what was flushed before may be lost with the power
+                    self._sync_error = error
 
 
 def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, param, short
+from eyetest.errors import InputError, RowError, heading, param, short
+from eyetest.records.finishes import INSPECT_FINISHES, stored_outcome
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.inspect_logs import Header, Sample, is_inspect_log, read_inspect_log
 from eyetest.runs.mapping import ALIASES, AnswerFile
@@ -21,7 +22,6 @@ from eyetest.tabular.table import ENDINGS, Row, Values
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
 _THEN = "\nShuffled answer:\n"
 _MARKED = re.compile(r"^([A-Z])\) ", re.MULTILINE)
-_CUT_OFF = ("max_tokens", "model_length")
 _VERDICTS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
 
 
@@ -44,6 +44,7 @@ def _values(log: Header, sample: Sample) -> Values:
         "sample": max(sample.epoch - 1, 0),
         "text": None if outcome == "failed" else text,
         "outcome": outcome,
+        "doc": {"input": sample.question, "choices": sample.choices or [], "target": sample.target},
     }
     return row | ({"order": shown} if shown else {})
 
@@ -52,10 +53,8 @@ def _outcome(sample: Sample, text: str | None) -> str:
     """The outcome; a failed or withdrawn sample is no wrong answer."""
     if sample.error or sample.invalidation or text is None:
         return "failed"
-    why = sample.output.choices[0].stop_reason
-    if why == "content_filter":
-        return "blocked"
-    return "truncated" if sample.limit or why in _CUT_OFF else "answered"
+    outcome = stored_outcome("answered", sample.output.choices[0].stop_reason, "", INSPECT_FINISHES)
+    return "truncated" if sample.limit and outcome == "answered" else outcome
 
 
 def _shown(sample: Sample, explanations: Sequence[str]) -> tuple[list[str], str | None]:
@@ -91,20 +90,30 @@ def _value(value: Any) -> Any:
     return _VERDICTS.get(value, value) if isinstance(value, str) else value
 
 
-TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
+TOOL_COLUMNS = frozenset({"doc_id", "doc", "input", "arguments", "resps", "filtered_resps", "index", "prediction"})
 """Columns that identify a tool's layout; their contents are in ours."""
 
 
-def as_rows(rows: Iterable[Row], items: Sequence[str] | None, *, judged: bool) -> Iterator[Row]:
+def is_numbered(row: Values) -> bool:
+    """Whether a row of lmms-eval or lm-eval names its item by a row number."""
+    return "doc_id" in row and ("resps" in row or "filtered_resps" in row)
+
+
+def as_rows(
+    rows: Iterable[Row], refuse: Callable[[RowError], None], *, judged: bool, has_items: bool
+) -> Iterator[Row]:
     """Rows in which a known tool's columns have our names besides their own; other rows unchanged.
 
-    ``items`` are the ids of the benchmark in order, if they are known; ``judged``: verdicts are enough.
+    ``refuse`` is called with what is wrong with a row, which is left out unless it raises; ``judged``: verdicts are
+    enough; ``has_items``: the items of the benchmark are known.
     """
     for row in rows:
         values = row.values
-        if "doc_id" in values and ("resps" in values or "filtered_resps" in values):
+        if is_numbered(values):
             try:
-                yield from (row._replace(values=known) for known in _lmms_eval(values, items, judged=judged))
+                yield from (row._replace(values=known) for known in _lmms_eval(values, judged=judged))
+            except RowError as error:
+                refuse(RowError(f"{row.where}: {error}"))
             except InputError as error:
                 raise InputError(f"{row.where}: {error}") from None
         elif "prediction" in values and "index" in values:
@@ -112,7 +121,7 @@ def as_rows(rows: Iterable[Row], items: Sequence[str] | None, *, judged: bool) -
         elif values.keys() == {"key", "value"}:  # MMMU's: an answer by the item's id
             yield row._replace(values={"item": values["key"], "text": values["value"]})
         elif {"id", "response"} <= values.keys() and not values.keys() & {"item", "text"}:  # MMMU's, MMMU-Pro's
-            yield row._replace(values=_mmmu(values, known=items is not None))
+            yield row._replace(values=_mmmu(values, known=has_items))
         else:
             yield row
 
@@ -124,15 +133,13 @@ def _mmmu(row: Values, *, known: bool) -> Values:
     return row | {"item": row["id"], "text": row["response"]} | order
 
 
-def _lmms_eval(row: Values, items: Sequence[str] | None, *, judged: bool) -> Iterator[Values]:
-    """A line of lmms-eval's log, its item by position, a sample per response."""
+def _lmms_eval(row: Values, *, judged: bool) -> Iterator[Values]:
+    """A line of lmms-eval's log, its item by row number, a sample per response."""
     texts = list(_leaves(row.get("resps"))) or list(_leaves(row.get("filtered_resps")))
     position = row["doc_id"]
     if type(position) is not int or position < 0:
-        raise InputError(f"doc_id: found {short(position)}, expected a position in the benchmark")
-    if items is not None and position >= len(items):
-        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(items):,} items)")
-    known = row | {"item": str(position) if items is None else items[position]}
+        raise RowError(f"doc_id: found {short(position)}, expected a position in the benchmark")
+    known = row | {"item": str(position)}
     if any(isinstance(part, int | float) for part in texts):
         if not judged:
             hint = f"name the metric to take: {param('columns', 'given=METRIC')}"

@@ -7,6 +7,16 @@ from pathlib import Path
 import msgspec
 
 from eyetest.errors import InputError, heading, listed, nearest, param, short
+from eyetest.grammar import (
+    OpenFilter,
+    filtered_columns,
+    read_open_filters,
+    refuse_no_filter,
+    refuse_repeated,
+    refuse_unknown,
+    split_parts,
+)
+from eyetest.records.tables import Modality
 from eyetest.runs.answer_values import FIELDS, WORDS, plain, read_shown
 from eyetest.tabular.table import (
     Values,
@@ -26,6 +36,7 @@ _CONDITIONS = (
     "temperature variant augment decoding language"
 )  # words in the name of a column that may hold a condition
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_MOST_SEEN = 24
 
 
 def like_conditions(names: Iterable[str]) -> list[str]:
@@ -54,20 +65,16 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     columns: dict[str, str] = {}  # our field → its column, or several joined by +
     values: dict[str, dict[str, str]] = {}  # our field → their value → our value
     constants: dict[str, str] = {}  # our field → the value of every row
-    only: dict[str, tuple[str, ...]] = {}  # column → the values that select a row
+    where: tuple[str, ...] = ()  # the filters of rows, in a user's words
 
     def columns_of(self, field: str, row: Collection[str]) -> tuple[str, ...]:
         """The columns of a field, in rows with these columns."""
         names = self.columns.get(field, "" if field in self.constants else field)
         return tuple(name for name in split_columns(names) if name in row)
 
-    def wants(self, row: Values) -> bool:
-        """Whether a row is selected."""
-        return all(plain(row.get(column)) in values for column, values in self.only.items())
-
     def completed(self, known: Collection[str]) -> "FieldMap":
         """The mapping with columns that other tools usually have for a field without a column."""
-        used = {*self.only, *named_columns(self.columns)}
+        used = {*filtered_columns(self.where, known), *named_columns(self.columns)}
         unknown = {field: names for field, names in ALIASES.items() if self._lacks(field, known)}
         found = usual_columns(unknown, {name: name for name in known if name not in used})
         return msgspec.structs.replace(self, columns=self.columns | found) if found else self
@@ -80,7 +87,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, row: Values) -> None:
         """Refuse columns that the file does not have, and fields without a column; all of them in one line."""
         known = list(row)
-        mapped = (*self.only, *named_columns(self.columns))
+        mapped = (*filtered_columns(self.where, known), *named_columns(self.columns))
         problems = unknown_columns(mapped, known)
         free = [name for name in known if name not in mapped and name not in FIELDS]
         for field, fix in _NEEDED.items():
@@ -100,7 +107,10 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     fields: FieldMap = FieldMap()
     matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
+    modalities: dict[str, Modality] = {}  # of answers about items, where the file names none
     header: str | None = None  # the pattern of a matrix's column names
+    is_part: bool = False  # of several files, whose use of the mapping `refuse_unused` has checked together
+    skip_bad: bool = False  # whether rows that cannot be used are left out
 
     @property
     def name(self) -> str:
@@ -118,24 +128,69 @@ def parse_field_map(
         field, column, renames = _renames(text)
         if column:
             set_once(columns, field, column, "values")
-        renamed.setdefault(field, {}).update(renames)
+        before = renamed.setdefault(field, {})
+        refuse_repeated([*before, *renames], "values")
+        before.update(renames)
+    refuse_no_filter(filters := list(only), "where")
     fixed = parse_fields(constants, "constants", FIELDS, "modality=no-image", "FIELD=VALUE")
     for field, value in fixed.items():
         if field in columns:
             where = heading("constants", field)
             raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
         _refuse_unknown_word(field, value, "constants")
-    filters: dict[str, tuple[str, ...]] = {}
-    for text in only:
-        column = ""
-        for part in text.split(","):  # COLUMN=A,B: either value, as ``where`` is read everywhere
-            name, equals, value = (word.strip() for word in part.partition("="))
-            column, value = (name, value) if equals else (column, name)
-            if not column:
-                takes = f"{param('where')} takes NAME=VALUE pairs, such as setting=zero-shot"
-                raise InputError(f'{takes}; found "{part}"')
-            filters[column] = (*filters.get(column, ()), value)
-    return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
+    return FieldMap(columns=columns, values=renamed, constants=fixed, where=tuple(filters))
+
+
+class MappingUse:
+    """Which parts of a mapping some row has used, over one file or several; a part that no row uses is refused."""
+
+    def __init__(self, fields: FieldMap) -> None:
+        self._fields = fields
+        self._filters: list[OpenFilter] | None = None
+        self._renamed: set[tuple[str, str]] = set()
+        self._seen: dict[str, set[str]] = {}
+
+    def begin(self, columns: Collection[str]) -> list[OpenFilter]:
+        """The filters for a file with these columns; those of all files count together."""
+        if self._filters is None:
+            self._filters = read_open_filters(self._fields.where, "where", columns)
+        for condition in self._filters:
+            refuse_unknown(condition.column, "where", columns, "column")
+        return self._filters
+
+    def wants(self, row: Values) -> bool:
+        """Whether a row is selected; a filter is used by a row that all of them select."""
+        values = [(condition, plain(row.get(condition.column))) for condition in self._filters or ()]
+        is_selected = all(condition.is_met(value) for condition, value in values)
+        for condition, value in values:
+            condition.note(value, is_selected=is_selected)
+        return is_selected
+
+    def renamed(self, field: str, value: str) -> str | None:
+        """Our value for one of a file's; None where it is not renamed."""
+        ours = self._fields.values[field].get(value)
+        if ours is not None:
+            self._renamed.add((field, value))
+        elif len(seen := self._seen.setdefault(field, set())) < _MOST_SEEN:
+            seen.add(value)
+        return ours
+
+    def notes(self) -> list[str]:
+        """Values of filters that rows have only where another filter leaves them out."""
+        left_out = [(each.column, value) for each in self._filters or () for value in each.unselected]
+        either = f"{heading('where')}: no row has this together with the other conditions"
+        return [f"{either}: {listed(f'{column}={value}' for column, value in left_out)}"] if left_out else []
+
+    def refuse_unused(self) -> None:
+        """Raise where no row has a value that a filter names, or one that is renamed."""
+        for condition in self._filters or ():
+            condition.refuse_unmet()
+        for field, renames in self._fields.values.items():
+            used = {value for renamed, value in self._renamed if renamed == field}
+            for theirs in renames:
+                if theirs not in used:
+                    near = nearest(theirs, self._seen.get(field, set()) | used)
+                    raise InputError(f"{heading('values', field)}: no row has the value {short(theirs)}; {near}")
 
 
 def _renames(text: str) -> tuple[str, str, dict[str, str]]:
@@ -149,10 +204,12 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     if not colon or ">" in column:
         column, after = "", rest
     renames: dict[str, str] = {}
-    for pair in after.split(","):
+    for pair in split_parts(after, "values"):
         theirs, arrow, ours = (part.strip() for part in pair.rpartition(">"))
         if not arrow:
             raise InputError(f'{heading("values", field)}: "{pair}" has no >; write VALUE>OURS')
+        if theirs in renames:
+            raise InputError(f"{heading('values', field)}: {short(theirs)} is given twice; leave one of the two out")
         if ours:
             _refuse_unknown_word(field, ours, "values")
         renames[theirs] = ours

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.errors import DamagedWarning, InputError, counted, damaged, listed, short
-from eyetest.records import Asked, ModelEntry, Planned, Response, columns
+from eyetest.records import Asked, ModelEntry, OutcomeKind, Planned, Response, RunManifest, columns
+from eyetest.records.finishes import RECORDED, stored_outcome
 from eyetest.records.item import SERVED
 from eyetest.runs.journal import (
     SCHEMA,
@@ -27,10 +28,11 @@ from eyetest.runs.journal import (
     sound_part,
     to_table,
 )
-from eyetest.store import replacing_file
+from eyetest.store import read_json, replacing_file
 from eyetest.store.files import add_checksum
 from eyetest.tabular.record_files import from_columns, schema, sound_file, write_parquet
 
+MANIFEST = "run.json"
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned)
 _KEY = list(columns(Asked))
@@ -103,9 +105,9 @@ def plan_table(folder: Path) -> pa.Table:
         return scan_plan(folder).collect().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA)
 
 
-def scan_table(path: Path) -> pl.LazyFrame:
-    """A table of eyetest, lazily."""
-    return pl.scan_parquet(sound_file(path, path.parent), glob=False)
+def scan_table(path: Path, repair: str = "") -> pl.LazyFrame:
+    """A table of eyetest, lazily, once its checksum is verified; damage is one line that ends with ``repair``."""
+    return pl.scan_parquet(sound_file(path, path.parent, repair=repair), glob=False)
 
 
 _MOST_NAMED = 5
@@ -284,11 +286,50 @@ def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFra
 
 def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names, *, to_read: bool = False) -> pl.LazyFrame:
     """The same, where all parts may be damaged unless they are ``to_read``: what is lost is asked again."""
-    frame = every_response(folder, to_read=to_read).select(columns)
+    frame = every_response(folder, to_read=to_read)
     with one_line_if_damaged(folder):
+        if "outcome" in columns:
+            frame = frame.with_columns(_present_outcome(folder, frame, has_text="text" in columns))
+        frame = frame.select(columns)
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
     return frame if rows == requests else frame.unique("request", keep="last", maintain_order=True)
+
+
+# A character with a shape, as far as a table's engine knows them
+_VISIBLE = r"[^\s\p{C}\p{Z}\u{34F}\u{115F}\u{1160}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}]"
+
+
+def named_finishes(folder: Path) -> dict[str, OutcomeKind]:
+    """What the models of a run say that finish reasons of their servers mean."""
+    try:
+        models = read_json(folder / MANIFEST, RunManifest).models
+    except FileNotFoundError:
+        return {}
+    return {word: outcome for entry in models.values() for word, outcome in entry.finishes.items()}
+
+
+def _present_outcome(folder: Path, frame: pl.LazyFrame, *, has_text: bool) -> pl.Expr:
+    """The outcome of each response by the present table of finish reasons, which may know more than when it came."""
+    columns = ("outcome", "finish", "error")
+    kinds = frame.select(pl.col(columns).cast(pl.String).fill_null("")).unique().collect()
+    named = named_finishes(folder)
+    outcome = pl.col("outcome")
+    for stored, finish, error in kinds.rows():
+        present = stored_outcome(stored, finish, error, named)
+        if present == stored:
+            continue
+        is_such = (pl.col("outcome") == stored) & (pl.col("finish") == finish)
+        is_such &= pl.col("error").fill_null("") == error
+        outcome = pl.when(is_such).then(pl.lit(present)).otherwise(outcome)
+    if not has_text:
+        return outcome.alias("outcome")
+    is_reply = (pl.col("outcome") == "answered") & (pl.col("finish") != RECORDED)
+    is_reply &= pl.col("given").is_null() & pl.col("candidates").is_null()
+    is_blank = ~pl.col("text").str.contains(
+        r"[^\s\p{C}\p{Z}\u{115F}\u{1160}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}]"
+    )
+    return pl.when(is_reply & is_blank).then(pl.lit("failed")).otherwise(outcome).alias("outcome")
 
 
 def every_response(folder: Path, *, to_read: bool = True) -> pl.LazyFrame:

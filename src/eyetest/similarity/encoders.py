@@ -56,11 +56,20 @@ class EncoderKind(NamedTuple):
 DEFAULTS: Mapping[Of, str] = {"text": "use", "image": "pixels"}
 
 
-def chosen_encoders(words: Sequence[str]) -> dict[Of, str]:
-    """The specs of both encoders from a user's words: ``SPEC`` for texts, ``image=SPEC`` for images; checked."""
+def chosen_encoders(words: Sequence[str], compared: str = "both") -> dict[Of, str]:
+    """The specs of both encoders from a user's words: ``SPEC`` for texts, ``image=SPEC`` for images; checked.
+
+    An encoder of what is not compared would never be used, and is refused.
+    """
     specs = dict(DEFAULTS)
+    chosen: list[Of] = []
     for word in words:
         of: Of = "image" if word.startswith("image=") else "text"
+        if of in chosen:
+            raise InputError(f"{heading('encoder')}: an encoder of {of}s is given twice; leave one of the two out")
+        if compared not in (of, "both"):
+            raise InputError(f"{heading('encoder')}: {param('compare', compared)} compares no {of}s; leave it out")
+        chosen.append(of)
         specs[of] = word.removeprefix("image=")
         kind = KINDS[specs[of].partition(":")[0]]
         if of not in kind.of:

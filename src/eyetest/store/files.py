@@ -1,6 +1,7 @@
 """Files of this machine: read only inside the folder that the user named, locked, appended to, replaced atomically.
 
-Parquet files contain their own hash in the footer's last field, which other readers skip; editable texts have one.
+Parquet files contain their own hash in the footer's last field, which other readers skip; records in JSON and
+editable texts have one, too.
 New content is in a hidden sibling, ``.NAME.partial-…``; a killed writer loses its lock, and the next removes it.
 """
 
@@ -18,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
 from typing import Any, BinaryIO
+
+import msgspec
 
 from eyetest.errors import EyetestError, InputError, system_error, system_words
 
@@ -119,6 +122,7 @@ _FIELD = b"\x08\xfe\xff\x03" + bytes([len(_NAME) + _SIZE]) + _NAME  # Thrift com
 _END = 1 + 4 + len(_MAGIC)  # A footer's last byte, its length and the magic number
 _MOST_WRONG = 2  # bytes of that field that may be damaged before the file is taken for one without a checksum
 _AT_ONCE = 2**20
+_CHECKSUM = "checksum"  # the last field of a record in JSON
 _SIGNED, _SIGNED_END = "<!-- written by eyetest; the same until it is edited: ", " -->\n"
 
 
@@ -171,6 +175,34 @@ def is_as_written(path: Path) -> bool:
     except (OSError, InputError, UnicodeDecodeError):
         return False
     return bool(begin) and rest == f"{_text_digest(body)}{_SIGNED_END}"
+
+
+def sealed(value: Any) -> bytes:
+    """A record as JSON whose last field is the checksum of the others, in whatever layout they are."""
+    text = msgspec.json.encode(value)
+    fields = msgspec.json.decode(text)
+    return msgspec.json.encode({**fields, _CHECKSUM: _fields_digest(fields)})
+
+
+def sealed_json(value: Any) -> bytes:
+    """The same, readable."""
+    return msgspec.json.format(sealed(value), indent=2) + b"\n"
+
+
+def unsealed_json(data: bytes) -> bytes:
+    """The JSON of a record without its checksum; refused where the checksum does not fit. It may have none."""
+    fields = msgspec.json.decode(data)
+    if not isinstance(fields, dict) or _CHECKSUM not in fields:
+        return data
+    stored_digest = fields.pop(_CHECKSUM)
+    if stored_digest != _fields_digest(fields):
+        hint = f'if you changed it yourself, delete its field "{_CHECKSUM}"'
+        raise msgspec.DecodeError(f"its checksum does not fit what it holds ({hint})")
+    return msgspec.json.encode(fields)
+
+
+def _fields_digest(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:24]
 
 
 def _text_digest(text: str) -> str:
@@ -290,8 +322,11 @@ class GrowingFile:
 
     def sync(self) -> None:
         """Flush to disk; a file that is closed meanwhile is synced by the closing thread."""
-        with suppress(OSError):
+        try:
             _sync(self._file)
+        except OSError as error:
+            if error.errno not in (errno.EBADF, *_NOT_POSSIBLE):
+                raise
 
     def close(self) -> None:
         """Close the file."""
@@ -375,9 +410,8 @@ class LocalStore:
             content = sibling / target.name
             yield content
             _flush(content)
-            if target.exists() and not overwrite:
-                raise taken(target)
-            content.replace(target)
+            if overwrite or not _has_linked(content, target):
+                content.replace(target)
             _flush(target.parent)
 
     def write(self, path: Path, data: bytes | memoryview) -> None:
@@ -422,6 +456,19 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 def taken(target: Path) -> InputError:
     """The error where another process has written a new file or folder first."""
     return InputError(f"{target} was written by another process meanwhile; choose another place")
+
+
+def _has_linked(content: Path, target: Path) -> bool:
+    """Whether a new file got its name, which no other process can take meanwhile; False on a disk without links."""
+    try:
+        os.link(content, target)
+    except FileExistsError:
+        raise taken(target) from None
+    except OSError:
+        if target.exists():
+            raise taken(target) from None
+        return False
+    return True
 
 
 @contextmanager

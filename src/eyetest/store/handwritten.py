@@ -16,6 +16,8 @@ MAX_VALUES = 50_000  # the most values in a file, each counted as often as it is
 MAX_NUMBER = 100  # the longest number or date, in characters
 _NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`(?: - at `\$?(?P<path>[^`]*)`)?")
+_STEPS = re.compile(r"\.(\w+)|\[(\d+)\]")
+_LONGEST_EXAMPLE = 30
 _PATH = re.compile(r" - at `\$?(?P<path>[^`]*)`$")
 
 
@@ -131,19 +133,100 @@ def _measure(node: yaml.Node, known: dict[int, int]) -> int:
     return size
 
 
-def convert(value: Any, kind: type[Value], where: str) -> Value:
-    """Convert a value to a type; an unknown key is refused, with the nearest known one."""
+def convert(
+    value: Any, kind: type[Value], where: str, *, is_one_setting: bool = False, is_text: bool = False
+) -> Value:
+    """Convert a value to a type; an unknown key is refused, with the nearest known one.
+
+    ``is_one_setting``: ``where`` names the setting that was changed, so that no path inside the value is shown.
+    ``is_text``: numbers are given as texts, as on a command line.
+    """
+    content = _named(value)
     try:
-        return msgspec.convert(_named(value), kind)
+        return msgspec.convert(content, kind, strict=not is_text)
     except msgspec.ValidationError as error:
         message = str(error)
         if unknown := _UNKNOWN.search(message):
             name, path = unknown["name"], unknown["path"] or ""
-            known = nearest(name, _names(kind, path))
-            raise InputError(f'{where}{_readable(path)}: no setting "{name}"; {known}') from None
+            at = where if is_one_setting else f"{where}{_readable(path)}"
+            raise InputError(f'{at}: no setting "{name}"; {nearest(name, _names(kind, path))}') from None
         match = _PATH.search(message)
-        at = f"{where}{_readable(match['path'])}" if match else where
-        raise InputError(f"{at}: {_PATH.sub('', message)}") from None
+        path = match["path"] if match else ""
+        at = where if is_one_setting else f"{where}{_readable(path)}"
+        raise InputError(f"{at}: {_in_words(_PATH.sub('', message), content, kind, path)}") from None
+
+
+_EXPECTED = re.compile(
+    r"Expected `(?P<forms>[^`]*)`(?P<bound> [<>]=? \S+)?(?: of length (?P<length>\d+))?(?:, got .*)?"
+)
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "object": "names with values, such as {name: value}",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
+
+
+def _in_words(message: str, content: Any, kind: Any, path: str) -> str:
+    """A message of the converter as a person says it: what was found, and which form is expected."""
+    is_seen = "[...]" not in path  # the converter does not say which key of a mapping it means
+    found = _value_at(content, path) if is_seen else None
+    if message.startswith("Invalid enum value"):
+        choices = _choices(_info_at(kind, path))
+        name = short(found) if is_seen else message.removeprefix("Invalid enum value ")
+        return f"no value {name}; {nearest(name.strip(chr(39)), choices)}" if choices else message
+    match = _EXPECTED.fullmatch(message)
+    if match is None:
+        return message
+    forms = [form for form in match["forms"].split(" | ") if form != "null"] or ["null"]
+    if "float" in forms and "int" in forms:
+        forms.remove("int")
+    words = [_list_form(found, match["length"]) if form == "array" else _WORDS.get(form, form) for form in forms]
+    expected = " or ".join(words)
+    if match["bound"]:
+        sign, _, bound = match["bound"].strip().partition(" ")
+        expected = f"{expected} {_BOUNDS[sign]} {bound}"
+    return f"found {_written(found)}, expected {expected}" if is_seen else f"expected {expected}"
+
+
+def _list_form(found: Any, length: str | None) -> str:
+    """A list in words, with the value that stands in its place as an example."""
+    if length is not None:
+        return f"a list of {length} values"
+    is_plain = isinstance(found, str | int | float) and not isinstance(found, bool)
+    example = f"[{found}]" if is_plain and len(str(found)) <= _LONGEST_EXAMPLE else "[a, b]"
+    return f"a list, such as {example}"
+
+
+def _written(found: Any) -> str:
+    """A value as YAML has it."""
+    if found is None:
+        return "nothing"
+    if isinstance(found, bool):
+        return str(found).lower()
+    if isinstance(found, list | tuple | dict):
+        return "names with values" if isinstance(found, dict) else "a list"
+    return short(found) if isinstance(found, str) else str(found)
+
+
+def _value_at(content: Any, path: str) -> Any:
+    """The value at a path such as ``.stages[0].keep``; inside a mapping without a named key the mapping itself."""
+    for name, index in _STEPS.findall(path):
+        if name and isinstance(content, dict) and name in content:
+            content = content[name]
+        elif index and isinstance(content, list | tuple):
+            content = content[int(index)]
+        else:
+            return content
+    return content
+
+
+def _choices(info: Any) -> list[str]:
+    """The texts that a type allows; empty where it allows any."""
+    return [str(value) for value in getattr(_present(info), "values", ())]
 
 
 def _named(value: Any) -> Any:
@@ -161,6 +244,11 @@ def _readable(path: str) -> str:
 
 def _names(kind: Any, path: str) -> list[str]:
     """The settings of a type at a path inside it, such as ``.stages[0].keep[...]``."""
+    return [field.encode_name for field in getattr(_present(_info_at(kind, path)), "fields", ())]
+
+
+def _info_at(kind: Any, path: str) -> Any:
+    """The type at a path inside a type."""
     info: Any = msgspec.inspect.type_info(kind)
     for name, inside in re.findall(r"\.(\w+)|(\[)", path):
         current = _present(info)
@@ -168,7 +256,7 @@ def _names(kind: Any, path: str) -> list[str]:
             info = getattr(current, "value_type", None) or getattr(current, "item_type", None)
         else:
             info = next((field.type for field in getattr(current, "fields", ()) if field.encode_name == name), None)
-    return [field.encode_name for field in getattr(_present(info), "fields", ())]
+    return info
 
 
 def _present(info: Any) -> Any:

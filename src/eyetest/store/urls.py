@@ -21,7 +21,7 @@ import msgspec
 
 from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, name_folder, param, short
 from eyetest.redaction import show_store
-from eyetest.store.files import LocalStore, is_plain_name, read_regular
+from eyetest.store.files import LocalStore, is_plain_name, read_regular, sealed_json, unsealed_json
 
 _LAST = ".json"  # the suffix of files that are sent and fetched last, so that a folder without them is not there yet
 _KNOWN = ".known"
@@ -371,14 +371,14 @@ def write_file(target: Path, text: str, *, overwrite: bool = True) -> None:
 
 
 def write_json(target: Path, value: Any) -> None:
-    """Write a value as readable JSON, as a whole."""
-    write_file(target, msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    """Write a record as readable JSON with its checksum, as a whole."""
+    write_file(target, sealed_json(value).decode())
 
 
 def read_json(path: Path, kind: type[Value], repair: str = "") -> Value:
     """The value in a JSON file of ours; damage is one line, which ends with how to ``repair`` it."""
     try:
-        return msgspec.json.decode(read_regular(path, path.parent), type=kind)
+        return msgspec.json.decode(unsealed_json(read_regular(path, path.parent)), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}{repair and f'; {repair}'}") from None
 

@@ -14,10 +14,9 @@ from eyetest.measures.stats.intervals import ClusteredMeans, bounds
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import Protocol, strictest
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind
-from eyetest.records import BLIND_MODALITIES
+from eyetest.records import BLIND_MODALITIES, WITH_MEDIUM
 
 KEY = ("model", *PROTOCOL)  # what identifies a series
-SIGHTED = "image"
 _LEVEL = 0.95  # of intervals
 ASKED, GRADED = 1 << len(ANSWER_KINDS), 2 << len(ANSWER_KINDS)  # bits of any answer, of a score besides 0 and 1
 ANSWER_BITS: dict[str, int] = {kind: 1 << at for at, kind in enumerate(ANSWER_KINDS)} | {"asked": ASKED}
@@ -127,7 +126,7 @@ class Answers:
 
     def statistics(self) -> pl.DataFrame:
         """Statistics of each item over models: its difficulty, and how many are right without the image."""
-        sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
+        sighted = [number for number, one in enumerate(self.series) if one.protocol[0] in WITH_MEDIUM]
         usual = sighted or list(range(len(self.series)))
         ways: dict[tuple[str, ...], dict[str, int]] = {}
         for number, one in enumerate(self.series):

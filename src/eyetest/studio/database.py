@@ -13,9 +13,17 @@ from typing import Any, NamedTuple, get_args
 from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, nearest, short
 from eyetest.studio.decisions import Person, ReviewSession, Role
 from eyetest.studio.forms import checked_name
+from eyetest.studio.soundness import REPAIR, DamagedRecord, seal_people
 
 FILE = "review.db"
 _PATIENCE = 20.0  # seconds that a writer waits for another
+_SETTINGS = (
+    "journal_mode = WAL",
+    "wal_autocheckpoint = 1",  # all is in the one file soon, since SQLite ignores the damaged end of the other
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_SPACE = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR_WRITE,
@@ -83,7 +91,7 @@ class ReviewDatabase:
         with self._one_line():
             connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._opened.append(connection)
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            for setting in _SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
         return connection
 
@@ -94,6 +102,7 @@ class ReviewDatabase:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
+                seal_people(self._writer)
                 self._writer.execute("COMMIT")
             except BaseException:
                 if self._writer.in_transaction:
@@ -118,6 +127,11 @@ class ReviewDatabase:
         with self.read() as connection:
             return connection.execute(query, values).fetchall()
 
+    def gather(self) -> None:
+        """Move everything into the one file, so that it may be renamed: closing alone hides that this has failed."""
+        with self._writing, self._one_line():
+            self._writer.execute("PRAGMA journal_mode = DELETE")
+
     def close(self) -> None:
         """Close all connections."""
         for connection in self._opened:
@@ -136,7 +150,13 @@ class ReviewDatabase:
                 ) from None
             if code & 0xFF == sqlite3.SQLITE_BUSY:
                 raise EyetestError(f"{self.path}: another program has been writing for {_PATIENCE:.0f} s") from None
+            if code & 0xFF in _DAMAGED:
+                raise InputError(f"{self.path} is damaged: {error}; {REPAIR}") from None
             raise InputError(f"{self.path}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path} is damaged: {error}; {REPAIR}") from None
+        except DamagedRecord as error:
+            raise InputError(f"{self.path} {error}") from None
         except UnicodeEncodeError as error:
             text = short(error.object[max(0, error.start - 20) : error.end])
             raise InputError(f"{text} ends in a character that UTF-8 cannot encode") from None

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from eyetest.errors import InputError, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.pages.item_links import Query
 from eyetest.pages.page import fill_page
 from eyetest.records import Decision, Item, columns, gold_text, letter
@@ -57,6 +57,7 @@ class Expected(NamedTuple):
     items: Mapping[str, Item]
     plan: ReviewPlan
     reviewers: Mapping[str, str] = {}  # names here by names in the tool; under ``""`` for decisions without one
+    authors: set[str] = set()  # noqa: RUF012 (the names in the tool that were met; `read_review` gives a new set)
 
     def item(self, name: str) -> Item:
         """The item that a file refers to; refused where there is none."""
@@ -66,6 +67,7 @@ class Expected(NamedTuple):
 
     def checked(self, decision: Decision, item: Item, author: str) -> Decision:
         """A decision by its author here that this item and this form allow; otherwise refused."""
+        self.authors.add(author)
         name, time = self.reviewers.get(author, author), decision.time
         if not name.strip():
             raise InputError(f"reviewer: no name; name the reviewer with {param('reviewer', 'NAME')}")
@@ -109,7 +111,12 @@ def read_review(
     project: ReviewProject, collection: Collection, file: Path, reviewers: Mapping[str, str]
 ) -> tuple[int, int]:
     """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
-    decisions = read_files(file, Expected(_items(collection, project.ids()), project.plan, reviewers))
+    expected = Expected(_items(collection, project.ids()), project.plan, reviewers, set())
+    decisions = read_files(file, expected)
+    for user in reviewers:
+        if user not in expected.authors:
+            who = f"decision of the user {short(user)}" if user else "decision without a user"
+            raise InputError(f"{heading('reviewer')}: {file} has no {who}; {nearest(user, expected.authors - {''})}")
     return len(decisions), project.add_decisions(decisions)
 
 

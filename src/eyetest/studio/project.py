@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eyetest.errors import Forbidden, InputError, counted, damaged, short
+from eyetest.errors import Forbidden, InputError, counted, short
 from eyetest.records import Decision
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
@@ -19,11 +19,11 @@ from eyetest.studio import decisions as made
 from eyetest.studio.database import FILE, SCHEMA, People, ReviewDatabase, person_named
 from eyetest.studio.decisions import DECIDES, Agreement, Decided, Person, ReviewPlan, Task, by_item, standing
 from eyetest.studio.forms import short_enough
+from eyetest.studio.soundness import read_record, record_text, refuse_damage, seal_items
 
 CLAIM = 1_800.0  # seconds for which a slot is reserved
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
-_DECISION = msgspec.json.Decoder(Decision)
 _BEGUN = "SELECT item, adjudicates, seat FROM slots WHERE person = ? AND state IN (1, 2) ORDER BY since LIMIT 1"
 _OWN = "SELECT item, adjudicates, seat FROM slots WHERE item = ? AND person = ?"
 _ADD = "INSERT OR IGNORE INTO slots (item, adjudicates, seat) VALUES (?, ?, ?)"
@@ -87,12 +87,13 @@ class ReviewProject:
         with (
             replacing_file(folder / FILE, overwrite=False) as new,
             closing(ReviewDatabase(new)) as database,
-            database.write() as connection,
         ):
-            for statement in SCHEMA.split(";\n"):
-                connection.execute(statement)
-            connection.execute("INSERT INTO meta VALUES ('plan', ?)", (msgspec.json.encode(plan).decode(),))
-            cls(folder, plan, database)._add(connection, items)
+            with database.write() as connection:
+                for statement in SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO meta VALUES ('plan', ?)", (record_text(plan),))
+                cls(folder, plan, database)._add(connection, items)
+            database.gather()
         return cls.open(folder)
 
     @classmethod
@@ -103,13 +104,13 @@ class ReviewProject:
             raise InputError(f"{folder} holds no review; begin one with eyetest review")
         with ExitStack() as opened:
             database = opened.enter_context(closing(ReviewDatabase(folder / FILE)))
-            ((plan,),) = database.rows("SELECT value FROM meta WHERE key = 'plan'")
+            with database.read() as connection:
+                refuse_damage(connection)
             if not database.rows("SELECT 1 FROM pragma_table_info('people') WHERE name = 'cookie'"):
                 raise InputError(f"{database.path} is no review of this version; begin a new one with eyetest review")
-            try:
-                project = cls(folder, msgspec.json.decode(plan, type=ReviewPlan), database)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                raise damaged(database.path, error) from None
+            with database.read() as connection:
+                (plan,) = connection.execute("SELECT value FROM meta WHERE key = 'plan'").fetchone() or ("",)
+                project = cls(folder, read_record(plan, ReviewPlan), database)
             opened.pop_all()  # a file that could be read stays open
         return project
 
@@ -139,8 +140,7 @@ class ReviewProject:
         now = {"places": (*old.places, *places), "items": (*old.items, *items)}
         self.plan = msgspec.structs.replace(old, **{name: (*dict.fromkeys(words),) for name, words in now.items()})
         with self.database.write() as connection:
-            plan = msgspec.json.encode(self.plan).decode()
-            connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (plan,))
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (record_text(self.plan),))
 
     # Work: items are added, taken one by one, solved and decided.
 
@@ -155,7 +155,9 @@ class ReviewProject:
         rows = dict(connection.execute("SELECT item, id FROM items"))
         before, seats = connection.total_changes, range(1, self.plan.reviewers + 1)
         connection.executemany(_ADD, ((rows[name], 0, seat) for name in names for seat in seats))
-        return connection.total_changes - before
+        slots = connection.total_changes - before
+        seal_items(connection)
+        return slots
 
     def await_only(self, waiting: Collection[str]) -> int:
         """Ask about exactly these items; returns the number of slots that are new."""
@@ -223,7 +225,7 @@ class ReviewProject:
     ) -> None:
         connection.execute(
             "INSERT INTO decisions (item, person, nonce, record) VALUES (?, ?, ?, ?)",
-            (slot.item, person.id, nonce, msgspec.json.encode(decision).decode()),
+            (slot.item, person.id, nonce, record_text(decision)),
         )
         decided = "UPDATE slots SET state = 3 WHERE item = ? AND adjudicates = ? AND seat = ?"
         connection.execute(decided, slot)
@@ -366,7 +368,7 @@ def decisions_in(folder: Path, known: Collection[str], tell: Callable[[str], Non
 def _read(connection: sqlite3.Connection, which: str, *values: Any) -> list[Decision]:
     """Stored decisions."""
     rows = connection.execute("SELECT record FROM decisions " + which, values)  # noqa: S608 (constants)
-    return [_DECISION.decode(record) for (record,) in rows]
+    return [read_record(record, Decision) for (record,) in rows]
 
 
 def _slot_of(connection: sqlite3.Connection, person: Person, item: str) -> Slot:

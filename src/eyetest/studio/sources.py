@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
-from eyetest.benchmarks.opening import is_readable, refuse_one_above
-from eyetest.errors import InputError
+from eyetest.benchmarks.opening import is_readable, known_benchmark, refuse_one_above
+from eyetest.errors import InputError, naming_benchmark
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.sets import set_labels
 from eyetest.probes.audit import Audit
@@ -23,7 +23,6 @@ from eyetest.runs import Run, is_run
 from eyetest.runs.stored import PLAN
 from eyetest.store import read_json
 from eyetest.store.files import read_regular
-from eyetest.store.urls import known_path
 from eyetest.tabular.record_files import read_parquet
 
 _UNCHANGED = ReadOptions(gold_required=False, images_required=False)
@@ -84,9 +83,9 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Sourc
     others = [_about(run, named) for run in without_plan]
     opened = {one.manifest.fingerprint: one for one in (*named, *(benchmark for _, benchmark in asked), *others)}
     for source in judged:
-        if source.path and source.fingerprint not in opened and is_benchmark(path := known_path(source.path)):
-            benchmark = Benchmark(path)
-            if benchmark.manifest.fingerprint == source.fingerprint:
+        if source.path and source.fingerprint not in opened:
+            benchmark = known_benchmark(source.path, source.fingerprint)
+            if benchmark is not None and benchmark.manifest.fingerprint == source.fingerprint:
                 opened[source.fingerprint] = benchmark
     left = [Benchmark(path) for fingerprint, path in refined if fingerprint not in opened]
     return Sources([*opened.values(), *left], asked, judged)
@@ -114,7 +113,7 @@ def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
     if same and not read_repairs(run.path):
         return same[0]
     revised = [benchmark for benchmark in opened if benchmark.manifest.is_repaired(asked.fingerprint)]
-    return benchmark_of(run, revised[-1] if revised and not same else None)
+    return benchmark_of(run, revised[-1] if revised and not same else None, naming_benchmark(run.path))
 
 
 def _refinement(place: Path) -> Judged:

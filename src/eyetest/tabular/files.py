@@ -1,6 +1,5 @@
 """Any table file, by its content: JSON and JSON Lines, Excel, and those of `table` and `record_files`."""
 
-import errno
 import json
 import warnings
 import zipfile
@@ -16,7 +15,19 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.store.files import inside
 from eyetest.tabular.record_files import ParquetTable
-from eyetest.tabular.table import MAX_LINE, MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, table_kind
+from eyetest.tabular.table import (
+    MAX_LINE,
+    Grid,
+    Row,
+    SeparatedTable,
+    Table,
+    allowed_unfolding,
+    is_system_error,
+    most_unpacked,
+    one_line,
+    table_kind,
+    unfolds,
+)
 
 MAX_DOCUMENT = 2**31
 _BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -34,10 +45,15 @@ class JsonLines(Table):
                 if len(line) >= MAX_LINE:
                     raise InputError(f"{where} is longer than {MAX_LINE // 2**20} MB")
                 if text := line.strip(_BLANK):
-                    values = decode(text, where)
-                    if not isinstance(values, dict):
-                        raise InputError(f"{where}: found {short(values)}, expected a JSON object")
-                    yield Row(where, values)
+                    try:
+                        values = decode(text, where)
+                    except InputError as error:
+                        self.refuse(where, str(error))
+                        continue
+                    if isinstance(values, dict):
+                        yield Row(where, values)
+                    else:
+                        self.refuse(where, f"{where}: found {short(values)}, expected a JSON object")
 
 
 class JsonDocument(Table):
@@ -103,10 +119,14 @@ class ExcelTable(Grid):
 
     def cells(self) -> Iterator[list[Any]]:
         """The cells under all columns that have a name, and under the first; header first."""
-        width = total = 0
+        width = total = length = 0
+        most = max(_SMALL, _PACKED * self.path.stat().st_size, allowed_unfolding())
         named: list[int] = []
         for line, row in enumerate(_first_sheet(self.path)):
             total += len(row)
+            length += sum(len(value) for value in row if isinstance(value, str))  # cells may share one text
+            if length > most:
+                raise unfolds(self.path, most)
             if line >= MAX_ROWS or total > MAX_CELLS:
                 read = f"{line:,} rows and {total:,} cells"
                 raise InputError(f"{self.path} goes on after {read}; write it as CSV or JSON Lines")
@@ -142,7 +162,7 @@ def _first_sheet(path: Path) -> Iterator[tuple[Any, ...]]:
             sheet.reset_dimensions()  # some writers say "A1" whatever there is
             yield from sheet.iter_rows(values_only=True)
     except Exception as error:  # openpyxl raises whatever its parsers raise
-        if isinstance(error, InputError) or getattr(error, "errno", None) not in (None, errno.EINVAL):
+        if isinstance(error, InputError) or is_system_error(error):
             raise
         why = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(f"{path} is no Excel file: {why}") from None
@@ -156,8 +176,8 @@ def _check_parts(path: Path) -> None:
         if part.file_size > max(_SMALL, _PACKED * part.compress_size):
             sizes = f"from {part.compress_size:,} bytes into {part.file_size // 2**20:,} MB"
             raise InputError(f"{path}: {short(part.filename)} unpacks {sizes}")
-    if (total := sum(part.file_size for part in parts)) > MAX_UNPACKED:
-        raise InputError(f"{path} unpacks into {total // 2**20:,} MB; write it as CSV or JSON Lines")
+    if sum(part.file_size for part in parts) > most_unpacked(path):
+        raise unfolds(path, most_unpacked(path))
 
 
 def was_cut(text: str) -> bool:
@@ -182,13 +202,14 @@ class JsonFolder(Table):
                 yield Row(row.where, {"file": file.stem, **row.values})
 
 
-def known_table(path: Path) -> Table:
-    """A file as a table, if it is one by its content or its ending."""
+def known_table(path: Path, *, skips_bad: bool = False) -> Table:
+    """A file as a table, if it is one by its content or its ending; ``skips_bad`` leaves out unreadable rows."""
     if not path.is_file():
         raise InputError(f"{path} is {'a folder' if path.is_dir() else 'no file'}; expected a table ({KINDS_LISTED})")
     if not table_kind(path):
         raise InputError(f"{path}: expected a table ({KINDS_LISTED})")
     table = open_table(path)
+    table.skips_bad = skips_bad
     if isinstance(table, Grid) and not table.columns:
         raise InputError(f"{path} is empty")
     return table

@@ -5,6 +5,7 @@ What may expand is first read by a child with limited memory.
 
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, BinaryIO, Union, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -23,7 +24,16 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError, damaged, first_line, param
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.store.files import add_checksum, has_checksum, inside
-from eyetest.tabular.table import Row, Table, most_unpacked, one_line, refuse_twins, unfolds, write_sheet
+from eyetest.tabular.table import (
+    Row,
+    Table,
+    most_repeated,
+    most_unpacked,
+    one_line,
+    refuse_twins,
+    unfolds,
+    write_sheet,
+)
 
 _CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
 _CHILD_SECONDS = 900
@@ -33,6 +43,11 @@ _BATCH = 2**28  # bytes of a batch if each of its rows held all that its row gro
 _WIDEST = 2**20
 _ROWS = 5_000
 _OBJECT = 64  # bytes of a Python value
+_PLAIN_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "DELTA_LENGTH_BYTE_ARRAY"})
+"""Encodings in which every text of a column is in the file; levels are RLE or BIT_PACKED."""
+_DICTIONARY_ENCODINGS = _PLAIN_ENCODINGS | {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
+_PAGE_HEADER = 16  # bytes: a page begins with its kind and its size unpacked, in Thrift's compact protocol
+_PAGE_FIELDS = re.compile(rb"\x15[\x00-\x7f]\x15([\x80-\xff]{0,4}[\x00-\x7f])", re.DOTALL)
 
 
 @contextmanager
@@ -49,26 +64,67 @@ def open_bounded(path: Path) -> Iterator[pq.ParquetFile]:
         unpacked = sum(group.total_byte_size for group in groups)
         if unpacked > max(_MAX_SWOLLEN, _PACKED * status.st_size):
             raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
-        if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
-            _read_in_child(path, (status.st_size, status.st_mtime_ns, status.st_ino))
+        values = sum(_values_of(group) for group in groups)
+        if values * _OBJECT > most_unpacked(path):
+            raise unfolds(path, most_unpacked(path))
+        has_lists = any(column.max_repetition_level for column in columns)  # whose row may hold any number of values
+        if has_lists or _most_text(path, groups) > most_repeated(path):
+            _read_in_child(path, (status.st_size, status.st_mtime_ns, status.st_ino), most_repeated(path))
         yield file
 
 
+def _values_of(group: pq.RowGroupMetaData) -> int:
+    """The number of values of a row group that its metadata declares."""
+    return sum(group.column(number).num_values for number in range(group.num_columns))
+
+
+def _most_text(path: Path, groups: Sequence[pq.RowGroupMetaData]) -> int:
+    """The most bytes of values that row groups may unfold into, by what they declare."""
+    with path.open("rb") as file:
+        return sum(_most_of_chunk(group.column(n), file) for group in groups for n in range(group.num_columns))
+
+
+def _most_of_chunk(chunk: pq.ColumnChunkMetaData, file: BinaryIO) -> int:
+    """The most bytes of values in a part of a column, some of which may refer to others.
+
+    No text that is referred to is longer than the page of the dictionary, or than the part as a whole.
+    """
+    size: int = chunk.total_uncompressed_size
+    is_text = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+    if not is_text or _PLAIN_ENCODINGS.issuperset(chunk.encodings):
+        return size
+    longest = size
+    if _DICTIONARY_ENCODINGS.issuperset(chunk.encodings) and chunk.has_dictionary_page:
+        file.seek(chunk.dictionary_page_offset)
+        longest = min(size, _page_size(file.read(_PAGE_HEADER)) or size)
+    values: int = chunk.num_values
+    return size + values * longest
+
+
+def _page_size(header: bytes) -> int:
+    """The number of bytes that a page has unpacked, by the second field of its header; 0 where that is not there."""
+    match = _PAGE_FIELDS.match(header)
+    if not match:
+        return 0
+    size: int = sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(match[1]))
+    return size >> 1
+
+
 @lru_cache(maxsize=64)
-def _read_in_child(path: Path, identity: tuple[int, ...]) -> None:
-    """Read a Parquet file in a child process with limited memory; raise where that is not enough."""
+def _read_in_child(path: Path, identity: tuple[int, ...], most: int) -> None:
+    """Read a Parquet file in a child process with limited memory; raise where it unfolds into more than that."""
     command = [sys.executable, "-m", "eyetest.tabular.record_files", str(path)]
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603
     if done.returncode == _REFUSED:
         raise InputError((done.stderr.splitlines() or ["unreadable"])[-1])
     if done.returncode:
-        raise unfolds(path)
+        raise unfolds(path, most)
 
 
 def _read_under_limits(path: Path) -> int:
     """Read a file under limits; the exit status is the result."""
-    memory = _CHILD_MEMORY + path.stat().st_size
+    memory = _CHILD_MEMORY + path.stat().st_size + most_repeated(path)
     with suppress(ImportError):  # Windows has no limits of a process
         resource = import_module("resource")
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -94,7 +150,7 @@ def bounded_batches(
     groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
     largest = max((group.total_byte_size for group in groups), default=0)
     rows = min(rows, max(_BATCH // max(largest, 1), 1))
-    size = 0
+    text = size = 0
     for batch in file.iter_batches(rows, columns=columns):
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             try:
@@ -104,9 +160,12 @@ def bounded_batches(
                 what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
                 raise InputError(f"{path}: {name}: {what}") from None
         plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+        text += sum(column.nbytes for column in plain)
         size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
+        if text > most_repeated(path):
+            raise unfolds(path, most_repeated(path))
         if size > most_unpacked(path):
-            raise unfolds(path)
+            raise unfolds(path, most_unpacked(path))
         yield pa.record_batch(plain, names=batch.schema.names)
 
 
@@ -236,12 +295,20 @@ def read_parquet(path: Path) -> pa.Table:
 def sound_file(path: Path, root: Path, fields: pa.Schema | None = None, repair: str = "") -> Path:
     """The path of a Parquet file of eyetest inside a folder, whose checksum and columns are valid."""
     path = inside(path, root)
+    try:
+        _refuse_damage(path, fields)
+    except InputError as error:
+        hint = f"; {repair}" if repair else ""
+        raise InputError(f"{error}{hint}") from None
+    return path
+
+
+def _refuse_damage(path: Path, fields: pa.Schema | None) -> None:
     if not has_checksum(path):
-        raise InputError(f"{path} is damaged: it has no checksum{repair and f'; {repair}'}")
+        raise InputError(f"{path} is damaged: it has no checksum")
     with damage_in_one_line(path):
         if fields is not None and not pq.read_schema(path).equals(fields):
             raise ValueError("its columns are others than it should have")
-    return path
 
 
 @contextmanager

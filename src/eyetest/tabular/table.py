@@ -7,13 +7,15 @@ A text that a spreadsheet would compute (=, +, -, @) is written with an apostrop
 import ast
 import codecs
 import csv
+import errno
 import io
+import os
 import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -21,10 +23,14 @@ from typing import Any, NamedTuple, TextIO
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import InputError, first_line, heading, nearest, param, short
+from eyetest.errors import InputError, RowError, first_line, heading, nearest, short
+from eyetest.grammar import read_pairs
 
-MAX_UNPACKED = 2**31
-MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
+MAX_UNPACKED = 2**31  # bytes of memory: Python values that a small file may become, parts of an archive
+MAX_REPEATED = 2**28  # bytes of text: a dictionary of a few bytes may stand for hours of reading the same text again
+MAX_GROWTH = 200  # a file may unfold into these, or into so many times its size: gigabytes of images are no bomb
+UNFOLD = "EYETEST_UNFOLD_MB"  # raises both limits for somebody who trusts a file
+_MOST_DIGITS = 9
 Values = dict[str, Any]
 
 
@@ -38,8 +44,17 @@ class Row(NamedTuple):
 class Table:
     """A file as rows; each iteration starts anew, and errors about its content become one line."""
 
+    skips_bad = False  # whether rows that cannot be read are left out
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.bad_rows: dict[str, str] = {}  # those that were left out, with what is wrong with them
+
+    def refuse(self, where: str, problem: str) -> None:
+        """Refuse a row that cannot be read, or note that it is left out."""
+        if not self.skips_bad:
+            raise RowError(problem)
+        self.bad_rows[where] = problem
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -78,7 +93,8 @@ class Grid(Table):
                 continue
             where = f"{self.path.name} row {line}"
             if len(cells) != len(columns):
-                raise InputError(f"{where}: {len(cells)} cells under {len(columns)} columns")
+                self.refuse(where, f"{where}: {len(cells)} cells under {len(columns)} columns")
+                continue
             yield Row(where, dict(zip(columns, cells, strict=True)))
 
 
@@ -108,13 +124,27 @@ def table_kind(path: Path) -> str:
 
 
 def most_unpacked(path: Path) -> int:
-    """The number of bytes that a file may unfold into."""
-    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+    """The number of bytes of memory that a file may unfold into."""
+    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size, allowed_unfolding())
 
 
-def unfolds(path: Path) -> InputError:
-    """The message about a file that unfolds into more."""
-    return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
+def most_repeated(path: Path) -> int:
+    """The number of bytes of text that a file may hold, each counted as often as it is repeated."""
+    return max(MAX_REPEATED, MAX_GROWTH * path.stat().st_size, allowed_unfolding())
+
+
+def allowed_unfolding() -> int:
+    """The number of bytes that the user allows any file to unfold into."""
+    megabytes = os.environ.get(UNFOLD, "0")
+    if not megabytes.isascii() or not megabytes.isdigit() or len(megabytes) > _MOST_DIGITS:
+        raise InputError(f"{UNFOLD}: found {short(megabytes)}, expected a number of megabytes")
+    return int(megabytes) * 2**20
+
+
+def unfolds(path: Path, most: int) -> InputError:
+    """The message about a file that unfolds into more bytes than that."""
+    size = f"{path} unfolds into more than {most // 2**20:,} MB, far more than its size"
+    return InputError(f"{size}; if you trust it, allow more with {UNFOLD}=N")
 
 
 @contextmanager
@@ -123,11 +153,19 @@ def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise unfolds(path) from None
+        raise unfolds(path, most_unpacked(path)) from None
     except (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if is_system_error(error):
             raise
         raise InputError(f"{path} {what}: {first_line(error)}") from None
+
+
+def is_system_error(error: BaseException) -> bool:
+    """Whether the disk or the system failed, and not the content of a file.
+
+    EINVAL counts as content: a damaged file may name a place before its beginning, to which nothing can seek.
+    """
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def refuse_twins(path: Path, names: Iterable[str]) -> None:
@@ -214,11 +252,18 @@ def sheet_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 _PART = re.compile(
-    r"""\s*(?:(?P<text>[rRuU]?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))"""
-    r"""|(?P<number>-?\s*\.?\d[\w.]*(?:(?<=[eE])[+-]\d+)?))\s*(?:,|\Z)""",
+    r"""\s*+(?:(?P<text>[rRuU]?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))"""
+    r"""|(?P<number>-?\s*+\.?\d[\w.]*(?:(?<=[eE])[+-]\d+)?))\s*(?:,|\Z)""",
     re.DOTALL,
 )
 _MOST_PARTS = 20_000
+_QUOTED_TEXT = r"""'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*\""""
+_SPACED_PART = re.compile(rf"\s*({_QUOTED_TEXT})(?=\s|\Z)", re.DOTALL)  # as NumPy prints texts, without commas
+_PAIR = re.compile(
+    rf"\s*(?P<key>{_QUOTED_TEXT}|\d{{1,3}})\s*:\s*(?:(?P<text>{_QUOTED_TEXT})|(?P<number>-?[\d.]{{1,30}})|(?P<none>None))"
+    r"\s*(?:,|\Z)",
+    re.DOTALL,
+)
 
 
 def looks_like_list(text: str) -> bool:
@@ -236,6 +281,59 @@ def parse_list(text: str, *, quoted: bool = False) -> list[str] | None:
         return None
     found = _from_json(text, quoted=quoted)
     return _from_python(text.strip()[1:-1], quoted=quoted) if found is None else found
+
+
+def parse_array(text: str) -> list[str] | None:
+    """The texts of ``['a' 'b']``, as NumPy prints an array; Python would join them, and one alone is no array."""
+    if not looks_like_list(text):
+        return None
+    body = text.strip()[1:-1]
+    parts: list[str] = []
+    at = 0
+    while at < len(body) and len(parts) <= _MOST_PARTS and (match := _SPACED_PART.match(body, at)):
+        part = _unquoted(match[1])
+        if part is None:
+            return None
+        parts.append(part)
+        at = match.end()
+    return parts if len(parts) > 1 and not body[at:].strip() else None
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """The values by name of an object literal (JSON or Python) that is never evaluated, else None."""
+    try:
+        record = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        body = text.strip()
+        return _object_from_python(body[1:-1]) if body[:1] == "{" and body[-1:] == "}" else None
+    return record if isinstance(record, dict) else None
+
+
+def _object_from_python(body: str) -> dict[str, Any] | None:
+    """The pairs of ``'A': 'cat', 'B': 'dog'``: quoted texts, numbers and None, and nothing else."""
+    pairs: dict[str, Any] = {}
+    at = 0
+    while at < len(body) and len(pairs) <= _MOST_PARTS and (match := _PAIR.match(body, at)):
+        key, value = (_unquoted(match[name]) for name in ("key", "text"))
+        if key is None or (match["text"] and value is None):
+            return None
+        pairs[key] = value if match["text"] else match["number"]
+        at = match.end()
+    return None if body[at:].strip() or not pairs else pairs
+
+
+def _unquoted(literal: str | None) -> str | None:
+    """The text that a literal in quotes spells; a number as it is written."""
+    if literal is None or literal.isdigit():
+        return literal
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(literal)
+        value.encode()
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return str(value)
 
 
 def _from_json(text: str, *, quoted: bool) -> list[str] | None:
@@ -271,16 +369,13 @@ def parse_fields(
     texts: Iterable[str], parameter: str, fields: Collection[str], example: str, kind: str = "FIELD=COLUMN"
 ) -> dict[str, str]:
     """A user's columns, or values, of known fields: the pairs of ``question=prompt,options=choices``."""
-    takes = f"{param(parameter)} takes {kind} pairs, such as {example}"
     found: dict[str, str] = {}
-    for pair in (part for text in texts for part in text.split(",")):
-        field, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not field:
-            raise InputError(f'{takes}; found "{pair}"')
+    for field, text in read_pairs(texts, parameter, example, between=",", form=kind).items():
+        value = text.strip()
         refuse_unknown_field(field, parameter, fields)
         if not value and kind == "FIELD=COLUMN":
-            raise InputError(f'{takes}; found "{field}="')
-        set_once(found, field, value, parameter)
+            raise InputError(f"{heading(parameter)}: {field} names no column, expected {kind}, such as {example}")
+        found[field] = value
     return found
 
 
@@ -310,6 +405,12 @@ def usual_columns(fields: Mapping[str, Sequence[str]], columns: Mapping[str, str
     """The columns of fields by their usual names, best first. ``columns``: those of a file that are free, by name."""
     found = {field: next((columns[name] for name in names if name in columns), "") for field, names in fields.items()}
     return {field: column for field, column in found.items() if column}
+
+
+@lru_cache(maxsize=4_096)
+def usual_name(column: str) -> str:
+    """A column's name in small letters with ``_`` between its words: ``Question ID`` is ``question_id``."""
+    return re.sub(r"\W+", "_", column.strip().lower()).strip("_")
 
 
 def unknown_columns(names: Iterable[str], columns: Sequence[str]) -> list[str]:

@@ -48,7 +48,7 @@ _ARTICLE = re.compile(r"(?:the (?=\w)|an? (?=[^\W\d_]{2}))", re.IGNORECASE)
 _IDLE_BLANK = re.compile(r" (?=[^\w]|_)|(?<=[\W_]) |(?<=[^\W\d_]) (?=\d)|(?<=\d) (?=[^\W\d_])")
 _SYMBOLIC = re.compile(r"[\d=^+<>]")
 _WRITTEN = re.compile(r"\w+")
-_PRIME = re.compile(r"\b\w['’′]+\W*$")
+_PRIME = re.compile(r"\b\w['’′]++\W*$")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _WORD = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*(?:st|nd|rd|th)?|[^\W0-9]\w*|[^\w\s.,;:!?\"'`’“”()\[\]{}*…-]|-(?=[0-9])")
 

@@ -293,8 +293,8 @@ def find_quantities(plain: str) -> list[Quantity]:
 
 _INTERVAL = re.compile(r"\[[^\[\](){}]{3,100}\)|\([^\[\](){}]{3,100}\]")
 _UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*¢]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
-_LEAD = re.compile(r"(?:(?P<label>[A-Za-z]{1,3}) ?[=≈:] ?|[~≈≤≥<>$€£¥₹({\[ ])*")
-_LISTED = re.compile(r"[\s,;]*(?:and\b)?[\s,;]*")
+_LEAD = re.compile(r"(?:(?P<label>[A-Za-z]{1,3}) ?[=≈:]|[~≈≤≥<>$€£¥₹({\[ ])*")
+_LISTED = re.compile(r"[\s,;]*+(?:and\b)?[\s,;]*+")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|(?<=[0-9]{3}0)s)\b", re.IGNORECASE)
 _GROUPED = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})+(?=,\d)|\d{1,3}(?: \d{3})+)(?:,(\d+))?(?![\d.,]|/| /)"

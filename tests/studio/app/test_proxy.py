@@ -150,7 +150,7 @@ def test_a_public_address(collection: Collection, make_project: MakeProject) -> 
 )
 def test_wrong_addresses(tmp_path: Path, option: str, line: str) -> None:
     make_bench(tmp_path / "b", 2)
-    for words in (("open", tmp_path / "b"), ("review", tmp_path / "b", "--address", "none")):
+    for words in (("open", tmp_path / "b"), ("review", tmp_path / "b")):
         done = call(*words, option)
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
         assert line in done.err

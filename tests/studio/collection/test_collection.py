@@ -9,7 +9,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Settings
-from eyetest.measures.results import narrowed, read_where
+from eyetest.measures.results import filters_of, narrowed
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Prompt
 from eyetest.results.gather import results_of
@@ -99,7 +99,8 @@ def test_counts_and_accuracies_are_of_what_is_shown(collection: Collection) -> N
 
 @pytest.mark.parametrize("where", ["", "task=beasts", "year=2020,2021,2025", "year=2020,2021"])
 def test_accuracy_is_what_the_measure_says_of_the_same_items(collection: Collection, zoo: Path, where: str) -> None:
-    results = narrowed(results_of([Run(zoo / "run")], Scorer()), read_where([where] if where else []))
+    found = results_of([Run(zoo / "run")], Scorer())
+    results = narrowed(found, filters_of(found, [where] if where else []))
     measured = MEASURES["accuracy"].measure(results, Settings()).table
     given = {(row["model"], row["modality"]): row for row in measured.to_dicts()}
     tag, _, values = where.partition("=")

@@ -17,6 +17,7 @@ from eyetest.commands.base import new_path, observer, open_bench, path_of, sever
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Paths
 from eyetest.commands.results import Found, NewBenchmark, Result, estimates, safe
 from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
+from eyetest.grammar import read_pairs, refuse_idle, refuse_unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _NEW = Parameter(group=Panel("new", sort_key=1))
 _GRADE = Parameter(group=Panel("grade", sort_key=2))
 _MODELS = Parameter(group=Panel("models", sort_key=3))
+_ITEMS, _SEED, _FLAWS, _SIZE = 1200, 7, "default", 128
 _ACTIONS = ("new", "grade", "models")
 _NUMBER = r"(\d{1,9}(\.\d*)?|\.\d+)(e-?\d{1,2})?"
 
@@ -88,7 +90,7 @@ class DemoResult(Result):
         facts = {
             "planted": f"{whole.planted:,} items",
             "found": f"{whole.found:,} of them",
-            "missed": f"{whole.planted - whole.found:,}",
+            "missed": self._missed,
             "removed": f"{whole.flagged:,} items, {whole.flagged - whole.right:,} of them correct (false alarms)",
             "items left": f"{len(self.story.kept):,}",
             "flawless world": f"{self.story.whole.lost.value or 0:.1%} of {self.story.flawless_items} removed",
@@ -97,6 +99,15 @@ class DemoResult(Result):
             facts["leakage"] = f"ranks vision models like the true leakage: ρ = {leaks.value:.2f}"
         taus = f"{ranks.corrupted.value:.2f} corrupted, {ranks.refined.value:.2f} refined"
         return facts | {"ranking": f"τ with true skill: {taus}"}
+
+    @property
+    def _missed(self) -> str:
+        """How many were missed, and how many of these are of kinds that have no filter."""
+        missed = sum(len(kind.missed) for kind in self.story.kinds)
+        unsought = sum(len(kind.missed) for kind in self.story.kinds if not kind.has_filter)
+        in_bands = sum(len(kind.in_bands) for kind in self.story.kinds if not kind.has_filter)
+        no_filter = f"{unsought:,} of kinds without a filter, {in_bands:,} of these in an outer band of difficulty"
+        return f"{missed:,}, {no_filter}" if unsought else f"{missed:,}"
 
     @property
     def frame(self) -> "pl.DataFrame":
@@ -130,10 +141,10 @@ def world(
     /,
     *,
     to: AnyPath | None = None,
-    item_count: Annotated[int, _NEW] = 1200,
-    seed: Annotated[int, _NEW] = 7,
-    flaws: Annotated[str, _NEW] = "default",
-    size: Annotated[int, _NEW] = 128,
+    item_count: Annotated[int, _NEW] = _ITEMS,
+    seed: Annotated[int, _NEW] = _SEED,
+    flaws: Annotated[str, _NEW] = _FLAWS,
+    size: Annotated[int, _NEW] = _SIZE,
     scores: Annotated[AnyPath | None, _GRADE] = None,
     habits: Annotated[str, _MODELS] = "",
     overwrite: Overwrite = False,
@@ -172,6 +183,19 @@ def world(
 
     if action not in _ACTIONS:
         raise InputError(f'no action "{action}"; {nearest(action, _ACTIONS)}')
+    of_actions: dict[str, dict[str, object]] = {
+        "new": {
+            "item_count": item_count != _ITEMS,
+            "seed": seed != _SEED,
+            "flaws": flaws != _FLAWS,
+            "size": size != _SIZE,
+        },
+        "grade": {"scores": scores},
+        "models": {"habits": habits},
+    }
+    for other, options in of_actions.items():
+        if other != action:
+            refuse_idle(options, f"it is for eyetest world {other}")
     target = new_path(to, "to") if to is not None else None
     if action == "models":
         return _models(target, habits, overwrite)
@@ -251,12 +275,10 @@ def _models(to: Path | None, habits: str, overwrite: bool) -> Result:
     from eyetest_world.toy_models.cards import cards, models_file
 
     words = {"taste": "0", "belief": "0", "leaks": ""}
-    for part in filter(None, map(str.strip, habits.split(","))):
-        name, _, value = part.partition("=")
-        if name not in words or not value:
-            expected = f"expected {name}=VALUE" if name in words else nearest(name, words)
-            raise InputError(f"{heading('habits')}: found {short(part)}, {expected}")
-        words[name] = value
+    pairs = read_pairs(habits, "habits", "taste=1.5,belief=0.1", between=",") if habits else {}
+    for name, value in pairs.items():
+        refuse_unknown(name, "habits", words, "habit")
+        words[name] = value.strip()
     for name, most, expected in (("taste", inf, "a number of at least 0"), ("belief", 1, "a share from 0 to 1")):
         if not re.fullmatch(_NUMBER, words[name]) or float(words[name]) > most:
             raise InputError(f"{heading('habits')}: {name}: found {short(words[name])}, expected {expected}")

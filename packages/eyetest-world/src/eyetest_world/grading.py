@@ -40,6 +40,8 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "malformed": frozenset({"two-right-options"}),
 }
 """Which flaws a screen or probe looks for. A stage with a name of its own looks for all of them."""
+_BESIDE = {"wrong-gold": frozenset({"two-right-options", "impossible"}), "difficulty": frozenset({"trivially-easy"})}
+"""Flaws that a stage comes across: it is right to flag them, and it is not made to find them."""
 _SELECTED = ("taken", "not needed for its quota")  # what a selection says: it fills quotas, and finds nothing
 
 
@@ -105,6 +107,11 @@ def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
 def looks_for(stage: str) -> frozenset[str]:
     """Which flaws a stage is there for."""
     return _LOOKS_FOR.get(stage, frozenset(FLAWS))
+
+
+def made_for(stage: str) -> frozenset[str]:
+    """Which flaws a stage is made to find: those that it looks for, without what it only comes across."""
+    return looks_for(stage) - _BESIDE.get(stage, frozenset())
 
 
 class _Known:

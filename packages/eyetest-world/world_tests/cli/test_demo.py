@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from eyetest_world import read_truth
 from eyetest_world.demo import folder
@@ -22,6 +23,15 @@ def place(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return workdir
 
 
+def check_combination(tried: Path) -> None:
+    """The combined recipe flags whatever a filter flags alone."""
+    flagged = {}
+    for name in ("chance-aware", "leaks", "golds", "everything"):
+        verdicts = pl.read_parquet(tried / name / "verdicts.parquet")
+        flagged[name] = set(verdicts.filter(pl.col("verdict").is_in(["drop", "review"])).get_column("item"))
+    assert flagged["chance-aware"] | flagged["leaks"] | flagged["golds"] <= flagged["everything"]
+
+
 def test_three_minutes_of_a_newcomer(place: Path) -> None:
     told = call("demo").fine()
     truths = read_truth(place / "demo/world")
@@ -38,6 +48,7 @@ def test_three_minutes_of_a_newcomer(place: Path) -> None:
     page = " ".join("".join(Tags((place / "demo/report.html").read_text()).words).split())
     assert f"{planted} of {len(truths)} items were corrupted on purpose" in page
     assert f"found {found} of them, missed {missed}" in page
+    check_combination(place / "demo/tried")
     models = {name for run in ("run", "flawless-run") for name in Run(place / "demo" / run).manifest.models}
     assert len(models) == 10
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
-from eyetest_world import load_rates, new_world, read_truth
+from eyetest_world import FLAWS, load_rates, new_world, read_truth
 from eyetest_world.demo.page import write_world_page
 from eyetest_world.demo.story import Tried, WorldStory
 from eyetest_world.toy_models.cards import cards
@@ -60,7 +60,14 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
     good = [
         Verdict(item=f"f{n}", stage="leaks", verdict="drop" if n < 3 else "keep", reason="") for n in range(ITEMS)
     ]
-    tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5], good)]
+    doubts = [
+        Verdict(item=t.item, stage="wrong-gold", verdict="review" if "wrong-gold" in t.flaws else "keep", reason="")
+        for t in truths
+    ]
+    tried = [
+        Tried("golds", "all that it is made for", "", doubts, on_flawless=good),
+        Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5], good),
+    ]
     kept = [truth.item for truth in truths if truth.item not in gone]
     corrupted, skill = (results_of([run], Scorer(), models=models) for run in (asked, seen))
     return WorldStory(bench, truths, tried, kept, [asked], corrupted, skill, calls=7)
@@ -79,6 +86,32 @@ def test_what_comes_from_outside_stays_text(page: Path) -> None:
     words = "".join(tags.words)
     for text in HOSTILE[:5]:
         assert text in words
+
+
+def test_each_planted_error_is_found_or_missed_with_a_reason(story: WorldStory, page: Path) -> None:
+    words = " ".join("".join(Tags(page.read_text()).words).split())
+    assert {kind.flaw for kind in story.kinds} == {*story.flaws}
+    for kind in story.kinds:
+        assert not set(kind.found) & set(kind.missed)
+        assert {*kind.found, *kind.missed} == {*kind.planted} == {*story.planted(kind.flaw)}
+        assert sum(kind.finders.values()) == len(kind.found)
+        assert kind.has_filter == (kind.flaw == "leaked-to-lvlms"), "the last recipe looks for nothing else"
+        assert f"{kind.flaw}{FLAWS[kind.flaw]}" in words
+    unsought = sum(len(kind.missed) for kind in story.kinds if not kind.has_filter)
+    assert f"Of the missed ones, {unsought} are of kinds for which there is no filter" in words
+    assert words.count("No filter looks for this kind.") == sum(
+        bool(kind.missed) for kind in story.kinds if not kind.has_filter
+    )
+    (leaks,) = [kind for kind in story.kinds if kind.has_filter]
+    assert story.recall.value == len(leaks.found) / len(leaks.planted)
+
+
+def test_a_plain_count_stands_beside_each_filter(story: WorldStory) -> None:
+    golds, leaks = story.plain_counts
+    assert golds.found == golds.planted == golds.flagged == len(story.planted("wrong-gold"))
+    assert leaks.planted == len(story.planted("leaked-to-lvlms"))
+    assert 0 <= golds.by_count < golds.found
+    assert golds.is_better
 
 
 def test_the_page_is_accessible_light_and_still(page: Path, browser: Browser) -> None:

@@ -25,7 +25,7 @@ from eyetest.tabular.record_files import ParquetTable
 _ROWS = 64
 _TEXT = pa.string()
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", _TEXT)])
-_JSON_COLUMNS = ("history", "eyetest")
+_JSON_COLUMNS = ("history", "eyetest", "video", "audio", "document_path")
 _BATCH_ROWS = 256
 _BATCH_BYTES = 32 * 2**20
 _TASK, _DATA = "eyetest_task.yaml", "data/test.parquet"
@@ -106,7 +106,7 @@ def _row(item: Item) -> dict[str, Any]:
     """Everything but the images: texts, lists of texts, and JSON."""
     row = plain_row(item, text_tags=True)
     for name in _JSON_COLUMNS:
-        if name in row:
+        if not isinstance(row.get(name, ""), str):
             row[name] = msgspec.json.encode(row[name]).decode()
     if isinstance(row.get("answer"), str):
         row["answer"] = [row["answer"]]

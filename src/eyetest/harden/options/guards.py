@@ -23,7 +23,7 @@ _LONGEST = 300
 # Limits of a proposal's length: times the longest and the shortest option, and letters beyond
 _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
 _COUNTED = 30  # whole numbers up to here differ if they differ by one
-_FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)
+_FORMULA = re.compile(r"^(\$++|\\\()(.*?)((?<!\$)\$++|\\\))$", re.DOTALL)
 _MARK = re.compile(r"^\s*(?:[-*•]|\(?[A-Ja-j1-9][.)]|\(?10[.)])\s+(?=\S)")  # what a writer may put before a text
 _FORMS = {"word": 0, "phrase": 1, "sentence": 2}
 _CLOSED = tuple(

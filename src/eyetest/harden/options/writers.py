@@ -40,7 +40,10 @@ class OptionWriter(Protocol):
         """Scan the batch once, and return the function that proposes texts for a case, the best first."""
 
 
-_WRAPPED = re.compile(r"(?P<before>\s*\$+\s*|\s*\\\(\s*)(?P<text>[^$\\]+?)(?P<after>\s*\$+\s*|\s*\\\)\s*)")
+_WRAPPED = re.compile(
+    r"(?P<before>\s*+\$++\s*+|\s*+\\\(\s*+)(?P<text>(?:[^\s$\\]++|\s++(?=[^\s$\\]))+)"
+    r"(?P<after>\s*+\$++\s*+|\s*+\\\)\s*+)"
+)
 
 
 class Numbers:

@@ -31,7 +31,7 @@ _MOST_COLUMNS = 12  # A table of more would not fit on any page; it is shown as 
 LONGEST_WORD = 24  # in letters; longer runs may be broken after so many, or sooner where lines are shorter
 _MEASURED = 6  # how many of the longest runs that cannot be broken the page measures against its lines
 _FENCE = re.compile(r"^```[^\n`]*\n(.*?)\n?```[ \t]*$", re.DOTALL | re.MULTILINE)
-_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_RULE = re.compile(r"^\s*+\|?\s*+:?-{2,}:?\s*+(\|\s*+:?-{2,}:?\s*+)*\|?\s*+$")
 _WORD = re.compile(r"[^\s\u2e80-\u9fff\uac00-\ud7af]+")
 # Direction overrides and zero-width characters: invisible, and must not act
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\u00ad]")

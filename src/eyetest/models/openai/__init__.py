@@ -105,7 +105,8 @@ class OpenAIModel:
         """Make one attempt; failures are CallErrors that say what can be done."""
         if call.request.prompt.candidates:
             return await self._weigh(call)
-        return read_completion(call.id, await self._connection.send(self._url, self.body(call.request)))
+        data = await self._connection.send(self._url, self.body(call.request))
+        return read_completion(call.id, data, self.entry.finishes)
 
     async def _weigh(self, call: Call) -> Response:
         async with self._choosing:

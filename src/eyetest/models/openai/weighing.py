@@ -385,6 +385,9 @@ class TopLogprobs(Way):
         url = self._connection.within("chat", "completions")
         data = await self._connection.send(url, encode(body))
         reply, first = read_completion("", data), read_first_token(data)
+        if reply.outcome not in ("answered", "truncated"):
+            kind = "blocked" if reply.outcome == "blocked" else "bad-request"
+            raise CallError(kind, reply.detail or f'200: no first token to weigh (finish reason "{reply.finish}")')
         if not first:
             raise CallError("bad-request", "no log-probabilities beside the answer")
         listed = {token.strip(): log for token, log in sorted(first, key=lambda pair: pair[1])}

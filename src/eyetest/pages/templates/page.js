@@ -18,7 +18,6 @@ const limit = (table, most = SHOWN) => {
   return left < 0;
 };
 const sort = (table, column, down) => {
-  if (table.id === "board") complete();
   const rows = [...table.tBodies[0].rows].map((row) => [number(row.cells[column]), row]);
   rows.sort((a, b) => compare(a[0], b[0], down));
   table.tBodies[0].append(...rows.map(([, row]) => row));
@@ -44,22 +43,19 @@ for (const table of document.querySelectorAll("table.sheet, table.board, table.r
     });
   });
 }
-let complete = () => {}; // adds the rows of a leaderboard that are not in the page yet
 const source = document.getElementById("board-data");
 if (source) {
   const data = JSON.parse(source.textContent);
   const table = document.getElementById("board");
   const lines = [...table.tBodies[0].rows];
-  const views = Object.keys(data.cells), single = data.columns.length === 1;
   const first = table.tHead.rows[0].querySelector("[data-column]").cellIndex;
-  const words = (value) => value.toFixed(1).replace("-", "−").replace(/^−0\.0$/, "0.0");
   const link = (line, column) => {
     const name = data.columns[column], asked = data.links.asked?.[name];
     if (asked === undefined) return null;
     const about = data.links.several ? `benchmark=${encodeURIComponent(name)}&` : "";
     return `${data.links.before}${about}answer=${encodeURIComponent(`scored:${data.models[line]}@${asked}`)}`;
   };
-  const fill = (cell, found, line, column) => {
+  const fill = (cell, found, line, column) => { // all texts are written where the page is written
     cell.replaceChildren();
     cell.classList.toggle("best", found && found[3] === 1);
     cell.dataset.v = found ? found[0] : "";
@@ -67,36 +63,12 @@ if (source) {
     if (cell.classList.contains("scored")) ["--l", "--h"].forEach((name, i) => cell.style.setProperty(name, found ? found[1 + i] : 0));
     if (!found) return cell.append("–");
     const value = document.createElement("a"), about = document.createElement("i"), rank = document.createElement("s");
-    value.textContent = words(found[0]);
-    about.textContent = found[1] === null ? "" : `[${words(found[1])}, ${words(found[2])}]`;
-    rank.textContent = found[3] === null ? "" : `#${found[3]}`;
+    [value.textContent, about.textContent, rank.textContent] = found.slice(4);
     const href = link(line, column);
     if (href) value.href = href;
     cell.append(value, " ", about, " ", rank);
   };
   const place = (row, found) => { row.cells[0].textContent = found && found[3] !== null ? found[3] : "–"; };
-  complete = () => {
-    complete = () => {};
-    const view = document.querySelector("[name=view]:checked")?.value ?? views[0], pattern = lines[0];
-    for (let line = lines.length; line < data.models.length; line++) {
-      const row = pattern.cloneNode(true), cells = [...row.cells].slice(1);
-      row.dataset.facts = Object.entries(data.facts[line]).map((pair) => pair.join("=")).join("\u001f");
-      place(row, data.cells[view][line][0]);
-      const name = cells.shift();
-      name.textContent = name.title = data.models[line];
-      for (const fact of data.shown) cells.shift().textContent = data.facts[line][fact] ?? "–";
-      data.cells[view][line].forEach((found, column) => fill(cells.shift(), found, line, column));
-      if (single) for (const other of views.slice(1)) fill(cells.shift(), data.cells[other][line][0], line, 0);
-      const [unread, spent] = cells, share = data.unread[line] ?? 0;
-      unread.textContent = words(100 * share);
-      unread.dataset.v = share;
-      unread.classList.toggle("many", share > 0.05);
-      if (spent) spent.textContent = spent.dataset.v = data.spent[line] ?? "–";
-      row.classList.add("late");
-      lines.push(row);
-      table.tBodies[0].append(row);
-    }
-  };
   const show = (view) => lines.forEach((row, line) => {
     data.cells[view][line].forEach((found, column) => fill(row.cells[first + column], found, line, column));
     place(row, data.cells[view][line][0]);
@@ -106,13 +78,11 @@ if (source) {
     if (href && value) value.href = href;
   }));
   for (const radio of document.querySelectorAll("[name=view]")) radio.addEventListener("change", () => {
-    complete();
     show(radio.value);
     sort(table, first, true);
   });
   const box = table.parentElement;
   const more = () => {
-    complete();
     if (!table.tBodies[0].querySelector("tr.late") || table.getBoundingClientRect().bottom > 2 * Math.max(innerHeight, box.getBoundingClientRect().bottom)) return;
     limit(table, table.tBodies[0].querySelectorAll("tr:not(.late, [hidden])").length + SHOWN);
   };
@@ -130,7 +100,7 @@ if (source) {
     const row = { model, benchmark };
     for (const [view, cells] of Object.entries(data.cells))
       ["", "_low", "_high", "_rank"].forEach((end, i) => { row[view + end] = cells[line][column] ? cells[line][column][i] : null; });
-    return { ...row, ...(column ? {} : { unread: data.unread[line] }), ...data.facts[line] };
+    return { ...row, ...(column ? {} : { unread: data.unread[line], ...(data.spending ? { [data.spending]: data.spent[line] } : {}) }), ...data.facts[line] };
   }));
   const inert = (text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
   const quoted = (value) => (typeof value === "string" ? `"${inert(value).replaceAll('"', '""')}"` : value ?? "");
@@ -147,8 +117,7 @@ for (const input of filters) {
   const all = bar.querySelectorAll("[data-filters]");
   const apply = () => {
     const tests = [...all].map((one) => [one.value.toLowerCase(), one.dataset.exact !== undefined]).filter(([word]) => word);
-    if (table.id === "board") complete();
-    const rows = [...table.tBodies[0].rows];
+      const rows = [...table.tBodies[0].rows];
     for (const row of rows) {
       const facts = (row.dataset.facts ?? "").toLowerCase().split("\u001f");
       const text = `${row.cells[1]?.textContent ?? ""} ${table.id === "board" ? "" : row.textContent} ${facts.join(" ")}`.toLowerCase();

@@ -1,5 +1,6 @@
 """Datasets as data: files, reader and reformer of each, in one YAML file in this folder."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, heading, nearest
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 
 _ENDING = ".yaml"
@@ -53,6 +54,16 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise InputError(f'{where}: no {kind} named "{name}"; {nearest(name, known)}')
         reading = convert(self.read, READERS[self.reader].settings, f"{where}, read")
         return reading, convert(self.settings, REFORMERS[self.reformer].settings, f"{where}, settings")
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Dataset":
+        """The dataset with other settings of its reformer, each of which is checked."""
+        from eyetest.reform.reformers import REFORMERS  # noqa: PLC0415 (a list of datasets needs none)
+
+        changed = dict(self.settings)
+        for name, value in settings.items():
+            changed[name] = value
+            convert(changed, REFORMERS[self.reformer].settings, heading("set", name), is_one_setting=True)
+        return msgspec.structs.replace(self, settings=changed)
 
 
 def load_dataset(name: str) -> Dataset:

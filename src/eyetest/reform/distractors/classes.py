@@ -17,7 +17,7 @@ from rapidfuzz.process import cdist
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from eyetest.errors import InputError, heading, percent
+from eyetest.errors import InputError, heading, naming_benchmark, percent
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.neighbours import Neighbours
@@ -31,7 +31,7 @@ Matrix = NDArray[np.float32]
 Key = TypeVar("Key", bound=Hashable)
 # Ways that know near classes only; classes known by later ways are farther
 _PARTIAL: tuple[Way, ...] = ("groups", "confusion")
-_BRACKETED = re.compile(r"\s*[(\[][^)\]]*[)\]]")
+_BRACKETED = re.compile(r"\s{0,9}[(\[][^)\]]{0,300}[)\]]")
 _HEAD_FIRST = re.compile(r" (?:of|with|for|from|in|on|at|without) .*")
 _NEAR_CLASSES = 8  # how many of the other classes have to be near for a sense to be the likely one
 
@@ -249,7 +249,7 @@ def read_confusions(path: Path) -> Counter[tuple[str, str]]:
     if not is_run(path):
         raise InputError(f"{heading('own', 'confusions')}: {path} is no run folder")
     run = Run(path)
-    benchmark = benchmark_of(run)
+    benchmark = benchmark_of(run, hint=naming_benchmark(run.path))
     scores, _ = scores_of(run, benchmark, Scorer())
     wrong = scores.filter(pl.col("choice").is_not_null() & (pl.col("score") < 1)).group_by("item", "choice").len()
     items = {item.id: item for item in benchmark if item.choices}

@@ -15,9 +15,9 @@ from eyetest.reform.distractors.answer_kinds import AnswerKind, kind_of
 SPARE = 2  # distractors requested beyond the needed ones, as some are rejected
 _LONGEST = 200
 _MOST_SHOWN = 20  # how many rejected proposals a writer is shown
-_FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*(?:```)?\s*", re.DOTALL)
+_FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*+(?:```)?\s*+", re.DOTALL)
 _VERDICT = re.compile(
-    r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*",
+    r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*+(?:[-–—:,(]\s*+(.{0,300}?)\)?)?\s*+",
     re.IGNORECASE,
 )
 _REASONS = {

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.images import IMAGE_ENDINGS, decode_base64, spoken
-from eyetest.errors import InputError, heading, short
-from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
+from eyetest.errors import InputError, RowError, heading, short
+from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings, refuse_row
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import KINDS_LISTED, decode, known_table, read_document
 from eyetest.tabular.table import Values, table_kind
@@ -45,7 +45,8 @@ def reads(
 class AnnotationFiles:
     """Files and folders that a user named."""
 
-    def __init__(self, named: Sequence[Path]) -> None:
+    def __init__(self, named: Sequence[Path], refuse: Callable[[RowError], None] = refuse_row) -> None:
+        self.refuse = refuse  # is called with what is wrong with a record, which is left out unless it raises
         if not named:
             raise InputError(f"{heading('annotations')}: which file or folder holds them?")
         self.named = tuple(named)
@@ -105,7 +106,10 @@ class AnnotationFiles:
         if wanted and kind == ".json":
             yield from _listed(self.document(path), wanted)
         elif kind:
-            yield from (row.values for row in known_table(path))
+            table = known_table(path, skips_bad=self.refuse is not refuse_row)
+            yield from (row.values for row in table)
+            for problem in table.bad_rows.values():
+                self.refuse(RowError(problem))
 
     def top(self, path: Path) -> Values:
         """What a JSON document says beside its records, such as the name of its split."""
@@ -125,7 +129,9 @@ class AnnotationFiles:
             if line.startswith("#"):
                 continue
             if (match := pattern.fullmatch(line)) is None:
-                raise InputError(f"{path} line {number}: found {short(line)}, expected a line such as {short(first)}")
+                expected = f"expected a line such as {short(first)}"
+                self.refuse(RowError(f"{path} line {number}: found {short(line)}, {expected}"))
+                continue
             first = first or line
             yield match
 

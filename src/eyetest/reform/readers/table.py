@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.images import images_below, spoken
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, RowError, nearest, short
 from eyetest.reform.annotation import Annotation, Annotations, Box, ClassLabel, FileSettings, Region
 from eyetest.reform.readers.base import (
     AnnotationFiles,
@@ -140,7 +140,7 @@ def _synsets(files: AnnotationFiles) -> tuple[ClassLabel, ...]:
 
 def _annotations(files: AnnotationFiles, form: TableSettings, entries: Entries) -> Annotations:
     classes = _synsets(files) if form.synsets else listed(form.classes)
-    mapper = _Mapper(form, classes)
+    mapper = _Mapper(form, classes, files.refuse)
     for name, join in form.join.items():
         if (others := files.find_entries(join.keys)) is not None:
             entries = entries.within(others)
@@ -170,8 +170,10 @@ def _merged(records: Iterable[Annotation], *, distinct: bool) -> list[Annotation
 
 
 class _Mapper:
-    def __init__(self, settings: TableSettings, classes: tuple[ClassLabel, ...]) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: TableSettings, classes: tuple[ClassLabel, ...], refuse: Callable[[RowError], None]
+    ) -> None:
+        self._settings, self._refuse = settings, refuse
         self._classes = {str(number): label.name for number, label in enumerate(classes, settings.first)}
         self._classes |= {label.synset: label.name for label in classes if label.synset}
         self._strict = strict = not settings.keys and not settings.lines
@@ -205,9 +207,9 @@ class _Mapper:
             for values in self._parts(own):
                 try:
                     if all(_text(find(values)) in wanted for find, wanted in self._only.items()):
-                        yield self._annotation(values, name)
+                        yield msgspec.structs.replace(self._annotation(values, name), file=path.name)
                 except InputError as error:
-                    raise InputError(f"{where}: {error}") from None
+                    self._refuse(RowError(f"{where}: {error}"))
 
     def _parts(self, values: Values) -> Iterator[Values]:
         """The records of one object."""

@@ -51,6 +51,8 @@ class Kit:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.passed_over: Counter[str] = Counter()  # short reasons why records became no item, with counts
+        self.passed_in: dict[str, Counter[str]] = {}  # by reason: the files of these records, with counts
+        self.file = ""  # of the record whose draft was made last
         self.written: Mapping[str, Sequence[Written]] = {}
         self.notes: list[str] = []  # notes for the user on how distractors were made
 
@@ -59,6 +61,11 @@ class Kit:
         text = "\x1f".join(map(str, (self.seed, *key)))
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return random.Random(int.from_bytes(digest))  # noqa: S311 (a repeatable shuffle, no secret)
+
+    def pass_over(self, reason: str) -> None:
+        """Count a record that becomes no item."""
+        self.passed_over[reason] += 1
+        self.passed_in.setdefault(reason, Counter())[self.file] += 1
 
     def note(self, line: str) -> None:
         """Note something once, however many records it applies to."""
@@ -89,8 +96,9 @@ def reformer(
         def drafts(annotations: Annotations, given: Any, kit: Kit) -> Iterator[ItemDraft]:
             made = start(annotations, given, kit)
             for result in map(made, annotations) if callable(made) else made:
+                kit.file = annotations.file
                 if isinstance(result, str):
-                    kit.passed_over[result] += 1
+                    kit.pass_over(result)
                 else:
                     yield result
 

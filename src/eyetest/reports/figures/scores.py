@@ -9,12 +9,25 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
 from eyetest.pages import palette, plots
+from eyetest.records import MEDIA_KINDS
 from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Material
 
-_MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
+_MODALITIES: tuple[str, ...] = (
+    "image",
+    "no-image",
+    "screenshot",
+    "caption",
+    "no-image-guess",
+    "gray",
+    "no-question",
+    "nothing",
+)
 _COLOURS = dict(zip(_MODALITIES, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))
 _SHAPES = dict(zip(_MODALITIES, (*palette.SHAPES, "triangle-right", "triangle-left"), strict=True))
+_MODALITIES += MEDIA_KINDS  # drawn as images: a benchmark mostly has one of them
+_COLOURS |= dict.fromkeys(MEDIA_KINDS, palette.SIGHTED)
+_SHAPES |= dict.fromkeys(MEDIA_KINDS, palette.SHAPES[0])
 
 
 def _accuracy_numbers(material: Material) -> pl.DataFrame:

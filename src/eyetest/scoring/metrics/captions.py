@@ -37,7 +37,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>\S)",
     re.IGNORECASE | re.VERBOSE,
 )
-_CLITIC = re.compile(r"(.*\w)(n't|'(?:s|m|d|re|ve|ll))", re.IGNORECASE | re.DOTALL)
+_CLITIC = re.compile(r"(?<=\w)(?:n't|'(?:s|m|d|re|ve|ll))\Z", re.IGNORECASE)
+_LONGEST_CLITIC = 3
 _BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
 _SIGNS = _BRACKETS | {"£": "#", "€": "$"}
 _DROPPED = frozenset("\"'`“”‘’«»‹›.?!,:;-–—…")
@@ -49,11 +50,14 @@ _LAST_OF_PLANE = "\uffff"
 
 def _parts(word: str) -> list[str]:
     """A word and its clitics: ``couldn't've`` is ``could n't 've``."""
+    if "'" not in word:
+        return [word]
     leaning: list[str] = []
-    while "'" in word and (match := _CLITIC.fullmatch(word)):
-        word = match[1]
-        leaning.append(match[2])
-    return [word, *reversed(leaning)]
+    end = len(word)
+    while match := _CLITIC.search(word, max(1, end - _LONGEST_CLITIC), end):
+        end = match.start()
+        leaning.append(match[0])
+    return [word[:end], *reversed(leaning)]
 
 
 def caption_tokens(text: str) -> list[str]:

@@ -36,6 +36,19 @@ def stated(text: str) -> str | None:
     return next((rest for end in reversed(ends) if (rest := text[end:].strip())), None)
 
 
+_ANNOUNCED = re.compile(
+    r"\banswers?[ *_]{0,4}(?:(?:is|was|are|would be|should be)\b[ *_]{0,4}:?|[:=])[ *_]{0,4}(?=\S)", re.IGNORECASE
+)
+
+
+def announcement(text: str) -> str | None:
+    r"""What a reply gives as its answer in so many words: ``<answer>``, ``\boxed{}``, ``answer is``, ``answer:``."""
+    if tagged := _tagged_answers(text):
+        return tagged[-1]
+    announced = list(_ANNOUNCED.finditer(text))
+    return text[announced[-1].end() :] if announced else None
+
+
 def _tagged_answers(text: str) -> list[str]:
     r"""Contents of the last of ``<answer>`` and ``\boxed{}``, in order."""
     last = list(_TAGGED.finditer(text))[-_MOST_TAGGED:]

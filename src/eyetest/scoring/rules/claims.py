@@ -84,7 +84,8 @@ def _marked(view: ReplyView, mark: Mention, end: int, cue: str) -> Claim:
     line = text.find("\n", mark.end, end)
     line = end if line < 0 else line
     if len(mark.options) > 1:
-        whole = same_text(text[mark.start : sentence_end(text, mark.end, line)], offer)
+        furthest = min(line, mark.start + _LONG * offer.longest + _LONGEST_CLAIM)
+        whole = same_text(text[mark.start : sentence_end(text, mark.end, furthest)], offer)
         if whole is None and offer.sequences:
             return Claim("unparsed", (), mark.start, mark.end, cue, why="not on offer")
         return one_or_many(mark if whole is None else Mention((whole,), mark.start, mark.end, "text"), cue)

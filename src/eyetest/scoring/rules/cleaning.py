@@ -169,7 +169,8 @@ def _bounds(text: str) -> tuple[int, int, str]:
     """Bounds of the reply proper: behind an echoed prompt, thinking and the name of the speaker."""
     start = 0
     if prompt := _PROMPT.match(text):
-        turns = [turn.end() for turn in _ANSWERER.finditer(text, prompt.end()) if text[turn.end() :].strip()]
+        size = len(text.rstrip())
+        turns = [turn.end() for turn in _ANSWERER.finditer(text, prompt.end()) if turn.end() < size]
         start = turns[-1] if turns else start
     start, end, why = _without_thinking(text, start)
     if speaker := _SPEAKER.match(text, start, end):

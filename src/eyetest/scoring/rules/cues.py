@@ -1,10 +1,11 @@
 """The table of cues, ``cues.yaml``, their positions in a reply, and its sentences, letters, lists and echoes."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -174,17 +175,35 @@ class Cued:
         """Whether the clause before an offset, or what directly follows another, denies what is between them."""
         if self.at("refutes", stop):
             return True
-        hits = self.between("denies", start, at)
-        if not hits:
+        last = bisect_left(self._denials, at, key=itemgetter(0)) - 1
+        if last < 0 or self._denials[last].start < start:
             return False
-        clause = max((boundary.end() for boundary in _CLAUSE.finditer(self.low, hits[0].start, at)), default=start)
-        harmless = self.between("harmless", start, at)
-        return any(
-            hit.end >= clause
-            and not any(other.start <= hit.start and hit.end <= other.end for other in harmless)
-            and not _FINITE.search(self.low, hit.end, at)
-            for hit in hits
-        )
+        end = self._denial_ends[last]  # of all denials before, the one that reaches furthest is the hardest to escape
+        clause = bisect_right(self._clauses, at) - 1
+        ends_before = clause >= 0 and self._clauses[clause] > end
+        return not ends_before and not _FINITE.search(self.low, end, at)
+
+    @cached_property
+    def _denials(self) -> list[Hit]:
+        """The cues that deny, without those inside a harmless one (``not only``)."""
+        harmless = self.hits("harmless")
+        ends = [*accumulate((hit.end for hit in harmless), max)]
+        denials = []
+        for hit in self.hits("denies"):
+            last = bisect_right(harmless, hit.start, key=itemgetter(0)) - 1
+            if last < 0 or ends[last] < hit.end:
+                denials.append(hit)
+        return denials
+
+    @cached_property
+    def _denial_ends(self) -> list[int]:
+        """The furthest end of the denials so far."""
+        return [*accumulate((hit.end for hit in self._denials), max)]
+
+    @cached_property
+    def _clauses(self) -> list[int]:
+        """The ends of what separates clauses."""
+        return [boundary.end() for boundary in _CLAUSE.finditer(self.low)]
 
 
 _STOP = re.compile(r"[.!?;\n。！？；][.!?;\n]*[\"')\]]{0,3}")
@@ -272,20 +291,38 @@ class ReplyView:
         """Stretches that only repeat the options: letters of a list, and hardly more than their texts."""
         offer, spans = self.offer, []
         for run in self.lists:
-            if any(_VERDICT.search(self.text, mark.end, mark.end + offer.longest + _ROOM) for mark in run):
+            if any(self._is_judged(mark) for mark in run):
                 continue
             whole = sum(len(offer.texts[mark.options[0]]) for mark in run[:-1] if mark.options[0] < offer.count)
             last = run[-1]
             if last.options[0] < offer.count:
                 last = with_text(last, self.text, len(self.text), offer)[0]
-            ends = len(run) >= _LISTED and not NO_WORD.sub("", self.text[last.end + _ROOM :])
+            ends = len(run) >= _LISTED and last.end + _ROOM >= self._last_word
             if len(run) < offer.count and not ends:
                 continue
             if run[-1].start - run[0].end <= whole + _ROOM * len(run):
-                ends_at = (self.text.find("\n", run[-1].end), self.text.find("nswer", run[-1].end) - 1)
+                begin, furthest = run[-1].end, run[-1].end + _ROOM + offer.longest
+                ends_at = (self.text.find("\n", begin, furthest), self.text.find("nswer", begin, furthest + 5) - 1)
                 line = min((at for at in ends_at if at >= 0), default=len(self.text))
-                spans.append((run[0].start, max(last.end, min(line, run[-1].end + _ROOM + offer.longest))))
+                spans.append((run[0].start, max(last.end, min(line, furthest))))
         return spans
+
+    def _is_judged(self, mark: Mention) -> bool:
+        """Whether a verdict follows an item of a list (``A: no``) before the next could begin."""
+        first = bisect_left(self._verdicts, (mark.end,))
+        return first < len(self._verdicts) and self._verdicts[first][1] <= mark.end + self.offer.longest + _ROOM
+
+    @cached_property
+    def _verdicts(self) -> list[tuple[int, int]]:
+        return [verdict.span() for verdict in _VERDICT.finditer(self.text)]
+
+    @cached_property
+    def _last_word(self) -> int:
+        """Where the last character stands that is part of a word."""
+        end = len(self.text)
+        while end and NO_WORD.match(self.text, end - 1):
+            end -= 1
+        return end
 
     def own_hits(self, group: str) -> list[Hit]:
         """The cues of a group in the reply's own words."""
@@ -294,7 +331,17 @@ class ReplyView:
 
     def is_echo(self, at: int) -> bool:
         """Whether an offset is in an echo."""
-        return any(start <= at < end for start, end in self.echoes)
+        last = bisect_right(self._echo_starts, at) - 1
+        return last >= 0 and at < self._echo_ends[last]
+
+    @cached_property
+    def _echo_starts(self) -> list[int]:
+        return [start for start, _ in self.echoes]
+
+    @cached_property
+    def _echo_ends(self) -> list[int]:
+        """The last end of the echoes so far, since one may reach into the next."""
+        return [*accumulate((end for _, end in self.echoes), max)]
 
     @cached_property
     def spots(self) -> list[int]:

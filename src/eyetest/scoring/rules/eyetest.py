@@ -4,9 +4,10 @@ The commitment of a reply: its whole, what it announces, boxes or confirms last,
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple, get_args
 
 from eyetest.records.tables import Letters
@@ -92,9 +93,12 @@ _BESIDE = 30
 _SHORT_REPLY = 500
 _EDGE = " .,;:!?()[]{}\"'*=\n-–—"
 _SAID_OF = re.compile(r"(?:^|\b(?:is|are|be|was|say|answer|therefore|thus|so|hence|to|as)|[:=,→>])\W{0,4}$")
+_SAID_BEFORE = 20  # characters, more than `_SAID_OF` can match
 _BUT = re.compile(r"\b(?:but|however|rather|instead)\b")
 _BETWEEN = re.compile(r"[\s\"'(\[:,\-–—]{0,5}(?:(?:option|choice|the|a|an)\s)?[\s\"'(\[]{0,3}")
-_JOINT = re.compile(r"[ ,()\"']*(?:as well as|and|or|nor|&)?(?: (?:also|either))?(?: ?\b(?:an?|the)\b)?[ ,()\"']*")
+_JOINT = re.compile(
+    r"[ ,()\"']{0,20}(?:as well as|and|or|nor|&)?(?: (?:also|either))?(?: ?\b(?:an?|the)\b)?[ ,()\"']{0,20}"
+)
 _PROGRAM = re.compile(
     r"\s{0,9}(?:import |from \w+ import |def |#|python\b|\w+ = [\[{\d\"'])[\s\S]{0,6000}?\n\s{0,9}(?:print\(|return )"
 )
@@ -400,27 +404,53 @@ def _beside(view: ReplyView, mention: Mention, start: int) -> tuple[int, str]:
 def _mentions(view: ReplyView, start: int, end: int) -> list[Mention]:
     """The options that a sentence names, in order: a mark with its own text is one mention."""
     texts = _texts(view, start, end)
-    letters = [m for m in view.letters if start <= m.start < end and not any(_within(m, t) for t in texts)]
+    inside = _Covered(texts)
+    letters = [mark for mark in _between(view.letters, start, end) if not inside.has_part(mark)]
+    dressed = _Covered(letters)
     bare = [
-        b
-        for b in view.bare_letters
-        if start <= b.start < end and not any(m.start <= b.start < m.end for m in (*letters, *texts))
+        letter
+        for letter in _between(view.bare_letters, start, end)
+        if not dressed.has_start(letter) and not inside.has_start(letter)
     ]
-    texts = [t for t in texts if not any(m.start <= t.start < m.end for m in letters)]
-    return sorted([*letters, *bare, *texts], key=lambda mention: mention.start)
+    texts = [text for text in texts if not dressed.has_start(text)]
+    return sorted([*letters, *bare, *texts], key=attrgetter("start"))
 
 
-def _within(first: Mention, other: Mention) -> bool:
-    """Whether a mention is a part of a longer one: ``option B`` of ``option B in the image``."""
-    return other.start <= first.start and first.end <= other.end and other.end - other.start > first.end - first.start
+def _between(mentions: list[Mention], start: int, end: int) -> list[Mention]:
+    """Those of ordered mentions that begin in a stretch."""
+    first = bisect_left(mentions, start, key=attrgetter("start"))
+    return mentions[first : bisect_left(mentions, end, first, key=attrgetter("start"))]
+
+
+class _Covered:
+    """Mentions in order, none of which overlaps another, as the stretches that they cover."""
+
+    def __init__(self, mentions: list[Mention]) -> None:
+        self._mentions = mentions
+
+    def _at(self, start: int) -> Mention | None:
+        last = bisect_right(self._mentions, start, key=attrgetter("start")) - 1
+        return self._mentions[last] if last >= 0 and start < self._mentions[last].end else None
+
+    def has_start(self, mention: Mention) -> bool:
+        """Whether one of them covers the start of a mention."""
+        return self._at(mention.start) is not None
+
+    def has_part(self, mention: Mention) -> bool:
+        """Whether a mention is a part of a longer one: ``option B`` of ``option B in the image``."""
+        cover = self._at(mention.start)
+        if cover is None or mention.end > cover.end:
+            return False
+        return cover.end - cover.start > mention.end - mention.start
 
 
 def _texts(view: ReplyView, start: int, end: int) -> list[Mention]:
     """The options that a sentence names by their words; of numbers only the last, at the end also without unit."""
     text, offer = view.text, view.offer
-    first = next((at for at in view.openers if start <= at < end), None)
-    if first is None:
+    place = bisect_left(view.openers, start)
+    if place == len(view.openers) or view.openers[place] >= end:
         return []
+    first = view.openers[place]
     start = max(start, text.rfind(" ", start, max(start, first - _BESIDE)))
     words = tokenise(text, start, end)
     last = max((word.end for word in words if word.form[0].isdigit()), default=0) if "=" in text[start:end] else 0
@@ -440,7 +470,8 @@ def _says(view: ReplyView, mention: Mention, start: int, end: int) -> bool:
     """Whether an everyday word (``yes``, ``left``) is given as an answer."""
     if mention.options[0] not in view.offer.everyday:
         return True
-    before, after = view.cued.low[start : mention.start], view.cued.low[mention.end : end].strip()
+    before = view.cued.low[max(start, mention.start - _SAID_BEFORE) : mention.start]
+    after = view.cued.low[mention.end : end].strip()
     return not after.strip(".!)\"'") or (bool(_SAID_OF.search(before)) and after[0] in ".,;:!?)")
 
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from string import ascii_letters
 from typing import NamedTuple
 
-from eyetest.scoring.rules.options import SIGNS, Offer, Word, tokenise, word_set
+from eyetest.scoring.rules.options import SIGNS, Beginning, Offer, Word, word_set, words_in
 
 NOUN = r"(?:options?|choices?|answers?|letters?|alternatives?|captions?|statements?|number)"
 _BEFORE = (
@@ -265,13 +266,28 @@ def text_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
     if start < end and text[start - 1 : start] == "-" and text[start].isdigit():
         start -= 1
     end = min(end, start + 2 * offer.longest + 40)
-    words = tokenise(text, start, end) if offer.may_begin(text, start, end) else []
-    if words and words[0].form == "a" and len(words) > 1:
-        words = words[1:]
-    if not words or words[0].start - start > 5:
+    if not offer.may_begin(text, start, end):
         return None
-    mentions = texts_in(text, words[: 2 * max(map(len, offer.exact), default=1) + 2], offer)
-    return mentions[0] if mentions and mentions[0].start == words[0].start else None
+    words = words_in(text, start, end)
+    first = next(words, None)
+    second = next(words, None) if first and first.form == "a" else None
+    first = second or first
+    if not first or first.start - start > 5:
+        return None
+    return _text_of(text, Beginning(chain([first], words)), offer)
+
+
+def _text_of(text: str, beginning: Beginning, offer: Offer) -> Mention | None:
+    """The longest option that is the beginning of some words."""
+    beginning.reach(1)
+    for tokens, index in offer.starts.get(beginning.words[0].form, ()):
+        if index in offer.lettered or not beginning.equals(tokens):
+            continue
+        beginning.reach(len(tokens) + 1)
+        words = beginning.words
+        if is_whole(text, words, 0, len(tokens)):
+            return Mention((index,), words[0].start, words[len(tokens) - 1].end, "text")
+    return None
 
 
 def is_whole(text: str, words: list[Word], first: int, last: int) -> bool:  # noqa: PLR0911 (one a kind of part)
@@ -307,7 +323,7 @@ def with_text(mention: Mention, text: str, end: int, offer: Offer) -> tuple[Ment
     if found.options[0] == index:
         return Mention(mention.options, mention.start, found.end, "both", True), None
     own = offer.forms[index] if index >= 0 else ()
-    written = tuple(word.form for word in tokenise(text, found.start, min(end, found.start + 2 * offer.longest + 40)))
-    if own and written[: len(own)] == own:
+    written = Beginning(words_in(text, found.start, min(end, found.start + 2 * offer.longest + 40)))
+    if own and written.equals(own):
         return mention, None
     return mention, found.options[0]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from string import ascii_letters, ascii_lowercase
 from typing import NamedTuple
 
@@ -84,11 +85,11 @@ def tokens_in(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
     return (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text, start, end)
 
 
-def tokenise(text: str, start: int = 0, end: int | None = None) -> list[Word]:
-    """The tokens that count between two offsets, folded; ``twenty-five`` is one number."""
-    words: list[Word] = []
-    tens = -1
-    for token in tokens_in(text, start, len(text) if end is None else end):
+def words_in(text: str, start: int, end: int) -> Iterator[Word]:
+    """The tokens that count between two offsets, folded, read as they are needed; ``twenty-five`` is one number."""
+    last: Word | None = None
+    is_tens = False
+    for token in tokens_in(text, start, end):
         raw = token.group()
         if raw in _DASHES and not _is_sign(text, token.start(), raw):
             continue
@@ -96,14 +97,40 @@ def tokenise(text: str, start: int = 0, end: int | None = None) -> list[Word]:
         joins = form in _ARTICLES and (len(raw) > 1 or (raw == "a" and text.startswith(" ", token.end())))
         if not form or joins:  # a capital letter alone may be a name
             continue
-        if words and len(words) == tens and len(form) == 1 and form.isdigit() and raw[0].isalpha():
-            last = words[-1]
-            words[-1] = Word(last.form[:-1] + form, last.start, token.end())
+        if last and is_tens and len(form) == 1 and form.isdigit() and raw[0].isalpha():
+            last = Word(last.form[:-1] + form, last.start, token.end())
             continue
-        words.append(Word(form, token.start(), token.end()))
-        if form[-1] == "0" and raw[0].isalpha():
-            tens = len(words)
-    return words
+        if last:
+            yield last
+        last = Word(form, token.start(), token.end())
+        is_tens = form[-1] == "0" and raw[0].isalpha()
+    if last:
+        yield last
+
+
+def tokenise(text: str, start: int = 0, end: int | None = None) -> list[Word]:
+    """All tokens that count between two offsets."""
+    return [*words_in(text, start, len(text) if end is None else end)]
+
+
+class Beginning:
+    """The words with which a stretch of text begins, read no further than they are compared.
+
+    Options may be long and marks many: to read as much as the longest option behind every mark costs their product.
+    """
+
+    def __init__(self, words: Iterator[Word]) -> None:
+        self._rest = words
+        self.words: list[Word] = []
+
+    def reach(self, count: int) -> bool:
+        """Read on until there are so many words; whether there are."""
+        self.words += islice(self._rest, max(0, count - len(self.words)))
+        return len(self.words) >= count
+
+    def equals(self, forms: "Forms") -> bool:
+        """Whether the text begins with these words."""
+        return all(self.reach(place + 1) and self.words[place].form == form for place, form in enumerate(forms))
 
 
 def _is_sign(text: str, at: int, sign: str) -> bool:
@@ -191,7 +218,12 @@ class Offer:
         self.none = any(_NONE & {*tokens} for tokens in folded)
 
     def may_begin(self, text: str, start: int, end: int) -> bool:
-        """Whether the first two words of a stretch of text may be those of an option."""
+        """Whether the first two words of a stretch of text may be those of an option.
+
+        A number always may. It is not read as a whole: ``1,1,1,…`` would be read again from each of its figures.
+        """
+        if text[start : start + 1].isdecimal():
+            return True
         tokens = tokens_in(text, start, end)
         first = fold(token[0]) if (token := next(tokens, None)) else ""
         if not first.isalpha() or first in _ARTICLES or not (patterns := self.starts.get(first)):

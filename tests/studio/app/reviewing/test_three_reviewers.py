@@ -38,11 +38,11 @@ def intended(name: str, item: str) -> str:
 class Server:
     """The command, in a process of its own that can be killed."""
 
-    def __init__(self, bench: Path, folder: Path) -> None:
+    def __init__(self, bench: Path, folder: Path, reviewers: int = 3) -> None:
         with listen("127.0.0.1", 0)[0] as taken:
             self.port = taken.getsockname()[1]
         self.home = f"http://127.0.0.1:{self.port}/"
-        words = ("review", bench, "--to", folder, "--reviewers", "3", "--address", f"127.0.0.1:{self.port}")
+        words = ("review", bench, "--to", folder, "--reviewers", reviewers, "--address", f"127.0.0.1:{self.port}")
         self._command = [*MAIN, *map(str, words)]
         self.start()
 

@@ -73,7 +73,8 @@ _TITLES = {
     "golds": ("doubtful golds", "vision models with the image agree against the gold; for review"),
     _WHOLE: (
         "all together",
-        "duplicates, no image (chance-aware), surface cues, leaks and doubtful golds, one after the other",
+        "duplicates, no image (chance-aware), surface cues, leaks and doubtful golds, one after the other; "
+        "each learns from the answers to all items",
     ),
 }
 """Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
@@ -88,8 +89,18 @@ def world_recipes(models: Iterable[str] = ()) -> dict[str, str]:
             is_whole = panel["size"] == len(panel["models"])
             panel["models"] = [name for name in panel["models"] if name in known]
             panel["size"] = len(panel["models"]) if is_whole else panel["size"]
+        for stage in recipe["stages"]:
+            if "bands" in stage:
+                stage["bands"] = _fitted(stage["bands"], recipe["panels"][stage["panel"]]["size"])
         texts[file.name.removesuffix(".yaml")] = yaml.safe_dump(recipe, sort_keys=False, width=118)
     return texts
+
+
+def _fitted(bands: Mapping[str, Sequence[int]], size: int) -> dict[str, list[int]]:
+    """Bands for a panel of another size: those of all models and of none stay, what is between grows or shrinks."""
+    most = max(high for _, high in bands.values())
+    moved = {count: count + size - most for count in (most - 1, most)}
+    return {name: [moved.get(low, low), moved.get(high, high)] for name, (low, high) in bands.items()}
 
 
 @dataclass(frozen=True)

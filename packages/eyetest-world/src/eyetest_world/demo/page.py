@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import altair as alt
 from altair.typing import ChartType
@@ -16,35 +17,13 @@ from eyetest.pages.plots import as_svg, dressed, for_page
 from eyetest.records import Item, Verdict
 from eyetest.reports.report_page import Reply, replies_to
 from eyetest_world import FLAWS, Truth
+from eyetest_world.demo.kinds import KindOutcome
 from eyetest_world.demo.story import WorldItems, WorldStory
 from eyetest_world.grading import looks_for
 from eyetest_world.toy_models.cards import cards
 
-_WIDTH = 620
-_COLOURS = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
+_WIDTH = 320  # in pixels: on a phone the whole figure is about as wide as the screen, so that its words stay legible
 _TRUE = "#b0457f"  # what is known, in a colour of its own beside what was measured
-
-
-def _planted(story: WorldStory) -> ChartType:
-    """A bar for each kind of flaw, split into what was found and missed."""
-    flaws, counts, table = story.graded.flaws, alt.Axis(format="d", tickCount=6), []
-    for one in flaws:
-        found = story.graded.items[one.flaw].found
-        missed = [item for item in story.planted(one.flaw) if item not in set(found)]
-        for turn, (what, ids) in enumerate((("found", found), ("missed", missed))):
-            table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn})
-    y = plots.rows([one.flaw for one in flaws], "flaw")
-    x = alt.X("items:Q", title="items", axis=counts)
-    colour = alt.Color("what:N").scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
-    bars = plots.chart_of(table).mark_bar(size=13)
-    bars = bars.encode(y=y, x=x, color=colour, order="turn:O")
-    known = [
-        {"flaw": one.flaw, "at": one.planted, "label": _labelled(one.found / max(1, one.planted), one.planted)}
-        for one in flaws
-    ]
-    words = plots.chart_of(known).mark_text(align="left", dx=5, color=palette.SOFT)
-    labels = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="label:N")
-    return plots.layered(bars, labels).properties(width=_WIDTH, height=plots.step(len(known)))
 
 
 def _lost(story: WorldStory) -> ChartType:
@@ -140,8 +119,8 @@ def write_world_page(
     """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
     album, items = Album(story.benchmark), WorldItems(story, at)
     charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
-    charts["planted"] = ("Planted flaws, found and missed", _planted(story))
     whole = story.graded.items[""]
+    sought = [kind for kind in story.kinds if kind.has_filter]
     contents = {
         "story": story,
         "at": at,
@@ -153,7 +132,10 @@ def write_world_page(
             "planted": items.count(story.planted()),
             "right": items.count(whole.right),
             "flagged": items.count(whole.flagged),
+            "sought": items.count(item for kind in sought for item in kind.planted),
+            "found_of_sought": items.count(item for kind in sought for item in kind.found),
         },
+        "kinds": [_row_of_kind(kind, story, items) for kind in story.kinds],
         "headline": headline(story, items),
         "figures": {name: for_page(as_svg(dressed(chart)), title) for name, (title, chart) in charts.items()},
         "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
@@ -167,10 +149,51 @@ def write_world_page(
     write_page("world.html.j2", contents, to, overwrite=overwrite, package="eyetest_world.demo")
 
 
+class KindRow(NamedTuple):
+    """A kind of error as the page shows it: numbers that lead to their items, and why some were missed."""
+
+    outcome: KindOutcome
+    planted: ItemCount
+    found: ItemCount
+    missed: ItemCount
+    recall: float
+    finders: str
+    bands: Sequence[tuple[str, ItemCount, int]]  # with the items without an error that are in it
+    why: str
+
+
+def _row_of_kind(kind: KindOutcome, story: WorldStory, items: WorldItems) -> KindRow:
+    bands = [(name, items.count(ids), story.good_in_bands[name]) for name, ids in kind.bands.items()]
+    return KindRow(
+        outcome=kind,
+        planted=items.count(kind.planted),
+        found=items.count(kind.found),
+        missed=items.count(kind.missed),
+        recall=len(kind.found) / max(1, len(kind.planted)),
+        finders=", ".join(f"{stage} {count:,}" for stage, count in kind.finders.items()),
+        bands=bands,
+        why=_why_missed(kind),
+    )
+
+
+def _why_missed(kind: KindOutcome) -> str:
+    """What the missed items of a kind have in common, in a sentence; empty where none was missed."""
+    if not kind.missed:
+        return ""
+    if not kind.has_filter:
+        return "No filter looks for this kind."
+    if kind.sign is None or kind.sign.is_shown is None:
+        return "The filter kept them."
+    if kind.sign.is_shown:
+        return "They show it, but not firmly enough for the filter."
+    return "By this sign they look like items without an error."
+
+
 def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
-    """The whole story in two sentences."""
+    """The whole story in three sentences."""
     graded, items, planted = story.graded.items[""], items or WorldItems(story), story.planted()
-    return Markup(
+    unsought = [item for kind in story.kinds if not kind.has_filter for item in kind.missed]
+    first = Markup(
         "{} of {} were corrupted on purpose. {} small models answered them with and without the image. Without the "
         "ground truth, eyetest found {} of them, missed {}, and flagged {}."
     ).format(
@@ -181,6 +204,10 @@ def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
         items.count({*planted} - {*graded.found}),
         items.count(graded.flagged - graded.right).counted("good one"),
     )
+    if not unsought:
+        return first
+    rest = Markup(" Of the missed ones, {} are of kinds for which there is no filter.")
+    return first + rest.format(items.count(unsought))
 
 
 def _exhibits(story: WorldStory, album: Album, links: WorldItems) -> list[Exhibits]:

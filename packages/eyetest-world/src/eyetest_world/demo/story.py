@@ -17,8 +17,9 @@ from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
 from eyetest.records.tables import Modality
 from eyetest.runs import Run
+from eyetest_world.demo.kinds import Answers, KindOutcome, Outcomes, PlainCount
 from eyetest_world.flaws import FLAWS, Truth
-from eyetest_world.grading import FLAGGED, Grade, Rankings, calibrations, grade, looks_for, rankings
+from eyetest_world.grading import FLAGGED, Grade, Rankings, calibrations, grade, made_for, rankings
 from eyetest_world.toy_models.cards import cards
 
 BLIND: Modality = "no-image-guess"
@@ -98,6 +99,57 @@ class WorldStory:
         return [flaw for flaw in FLAWS if flaw in planted]
 
     @cached_property
+    def sought(self) -> frozenset[str]:
+        """The kinds of flaws that a filter of the whole refinement is made to find."""
+        return frozenset().union(*(made_for(row.stage) for row in self.graded.stages)) & {*self.flaws}
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """What became of each kind of flaw, and what plain counts find."""
+        return Outcomes(Answers(self.benchmark, self.truths, self.results), self.whole.verdicts)
+
+    @cached_property
+    def kinds(self) -> list[KindOutcome]:
+        """Each kind of flaw: what was found of it and by what, what was missed and why; those with a filter first."""
+        stages = {item: row.stage for item, row in self.flagged.items()}
+        for truth in self.truths:
+            if truth.twin in self.flagged:
+                stages.setdefault(truth.item, self.flagged[truth.twin].stage)
+        ordered = sorted(self.flaws, key=lambda flaw: flaw not in self.sought)
+        return [
+            self.outcomes.kind(flaw, self.graded.items[flaw].found, stages, has_filter=flaw in self.sought)
+            for flaw in ordered
+        ]
+
+    @cached_property
+    def recall(self) -> IntervalEstimate:
+        """The share that was found of the flaws that a filter is made to find."""
+        kinds = [kind for kind in self.kinds if kind.has_filter]
+        return wilson(sum(len(kind.found) for kind in kinds), sum(len(kind.planted) for kind in kinds))
+
+    @cached_property
+    def good_in_bands(self) -> dict[str, int]:
+        """By band of those that stand out, how many items without a flaw are in it."""
+        bands = self.outcomes.bands
+        good = [bands[truth.item] for truth in self.truths if not truth.flaws and truth.item in bands]
+        return {band: good.count(band) for band in self.outcomes.outer_bands}
+
+    @cached_property
+    def plain_counts(self) -> list[PlainCount]:
+        """Each filter that has a plain count beside it, as many items flagged by both."""
+        rows = []
+        for column in self.columns():
+            kinds = [flaw for flaw, recall in zip(self.flaws, column.recalls, strict=True) if recall.looked_for]
+            counted_as = self.outcomes.by_plain_count(column.tried.name, len(column.flagged), kinds)
+            if counted_as is None:
+                continue
+            wanted = [recall for recall in column.recalls if recall.looked_for]
+            found, planted = sum(len(recall.found) for recall in wanted), sum(recall.planted for recall in wanted)
+            label, hits = counted_as
+            rows.append(PlainCount(column.tried.title, label, len(column.flagged), planted, found, hits))
+        return rows
+
+    @cached_property
     def flawless_items(self) -> str:
         """How large the world without flaws is, as text."""
         return counted(len({row.item for row in self.whole.on_flawless}), "item")
@@ -116,7 +168,7 @@ class WorldStory:
         for tried in self.tried:
             graded = grade(self.truths, tried.verdicts)
             stages = {row.stage for row in graded.stages}
-            sought = frozenset().union(*(looks_for(stage) for stage in stages))
+            sought = frozenset().union(*(made_for(stage) for stage in stages))
             recalls = [
                 FlawRecall(row.flaw in sought, graded.items[row.flaw].found, row.planted, row.recall)
                 for row in graded.flaws

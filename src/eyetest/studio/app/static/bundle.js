@@ -154,6 +154,10 @@ function chunk(kind, number) {
 
 const piece = async (kind, size, position) => (await chunk(kind, Math.floor(position / size)))[position % size];
 const formatted = (number) => number.toLocaleString("en");
+const share = (value) => { // as the server's pages write it: a tie goes to the even digit
+  const percent = 100 * value;
+  return percent - Math.floor(percent) === 0.25 ? `${Math.floor(percent)}.2` : percent.toFixed(1);
+};
 
 function fillFacets(parts) {
   const [shown, most] = [new Map(), new Map()];
@@ -182,7 +186,6 @@ function fillScores(positions) {
   for (const row of all("[data-series]")) {
     const one = series.find((some) => `${some.model}\n${some.condition}` === row.dataset.series);
     const score = accuracy(one, positions);
-    const share = (value) => (100 * value).toFixed(1);
     row.querySelector(".accuracy").innerHTML = score ? `<b>${share(score.p)}</b>` : "–";
     row.querySelector(".interval-of").textContent = score && score.low === score.low ? `[${share(score.low)}, ${share(score.high)}]` : "";
     row.querySelector(".n").textContent = formatted(score ? score.n : 0);

@@ -151,7 +151,8 @@ def test_parts_before_the_beginning_of_the_file_are_refused(tmp_path: Path, comp
         with zipfile.ZipFile(path, "w", compression) as archive:
             archive.writestr("header.json", json.dumps(header()))
             archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1, "ANSWER: B")))
+    bench = asked_by(tmp_path / "b.jsonl", path)
     with_directory_elsewhere(path, shift)
-    refusal = call("import", path, "--bench", tmp_path / "b.jsonl", "--to", tmp_path / "run").refused()
+    refusal = call("import", path, "--bench", bench, "--to", tmp_path / "run").refused()
     assert "x.eval" in refusal
     assert len(refusal.splitlines()) == 1

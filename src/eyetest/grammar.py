@@ -9,7 +9,7 @@ that are there are listed.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 
 _MOST_SHOWN = 12
 _MOST_JOINED = 40
@@ -113,6 +113,18 @@ def read_pairs(
                 raise InputError(f"{heading(option)}: {short(key)} is given twice; leave one of the two out")
             pairs[key] = value
     return pairs
+
+
+def refuse_joined_pairs(pairs: Mapping[str, str], option: str, keys: Collection[str]) -> None:
+    """Raise where the text of a pair goes on with another known key: ``licence=MIT,version=2`` is two pairs."""
+    for key, text in pairs.items():
+        for piece in text.split(",")[1:]:
+            name, equals, _ = piece.partition("=")
+            if equals and name.strip().partition(".")[0] in keys:
+                repeat = f"{param(option, f'{key}=…')} {param(option, f'{name.strip()}=…')}"
+                raise InputError(
+                    f"{heading(option)}: {short(name.strip())} stands in the text of {key}; write {repeat}"
+                )
 
 
 def refuse_no_filter(words: Iterable[str], option: str) -> None:

@@ -359,6 +359,39 @@ def test_answers_of_another_harness_are_not_called_image(tmp_path: Path) -> None
     assert labels == {"no-image"}
 
 
+def imported_labels(folder: Path, rows: Rows, **options: Any) -> tuple[dict[str, set[str]], tuple[str, ...]]:
+    """By modality the items that imported answers of one model are about, and the notes."""
+    bench, _ = import_benchmark(jsonl(folder / "bench.jsonl", rows), folder / "bench")
+    answers = [{"item": item.id, "model": "m", "text": "A"} for item in bench]
+    brought = et.import_file(jsonl(folder / "answers.jsonl", answers), bench=bench, to=folder / "run", **options)
+    labels: dict[str, set[str]] = {}
+    for row in et.Run(folder / "run").plan().to_pylist():
+        labels.setdefault(row["modality"], set()).add(row["item"])
+    return labels, tuple(brought.notes)
+
+
+def test_answers_to_text_items_among_others_with_images_are_labelled_as_a_run_labels_them(tmp_path: Path) -> None:
+    labels, notes = imported_labels(tmp_path, [row for row in mixed_rows(tmp_path) if not row["video"]])
+    assert {modality: len(items) for modality, items in labels.items()} == {"image": 4, "no-image": 4}
+    assert any("4 answers are labelled no-image" in note for note in notes)
+
+
+def test_answers_to_a_benchmark_without_any_image_say_that_their_label_is_a_default(tmp_path: Path) -> None:
+    """Its images may only be missing from the file, so nothing else is concluded."""
+    rows = [{"id": str(number), "question": f"What, {number}?", **listed(number)} for number in range(4)]
+    labels, notes = imported_labels(tmp_path, rows)
+    assert {modality: len(items) for modality, items in labels.items()} == {"image": 4}
+    assert any("4 answers are labelled image by default, but no item has one" in note for note in notes)
+    declared, silent = imported_labels(fresh_folder(tmp_path), rows, fill="modality=no-image")
+    assert list(declared) == ["no-image"]
+    assert not any("labelled" in note for note in silent)
+
+
+def fresh_folder(folder: Path) -> Path:
+    (inside := folder / "again").mkdir()
+    return inside
+
+
 @pytest.mark.parametrize("layout", ["MVBench", "MMAR", "MMLongBench-Doc"])
 def test_no_sentence_speaks_of_images_where_there_are_none(layout: str, tmp_path: Path) -> None:
     bench = imported(tmp_path, layout)

@@ -78,7 +78,13 @@ LANGUAGES = [
     Language("import items.jsonl --to b --map question=q", "--drop", "topic", ("topc", "topic,topc", "q")),
     Language("import items.jsonl --to b --map question=q", "--map-tags", "core=topic", ("core=topc", "topic=topic")),
     Language("import items.jsonl --to b --map question=q", "--allow-missing", "gold", ("gold,imgaes",)),
-    Language("import items.jsonl --to b --map question=q", "--fact", "version=2", ("vresion=2", "version="), False),
+    Language(
+        "import items.jsonl --to b --map question=q",
+        "--fact",
+        "version=2",
+        ("vresion=2", "version=", "version=2,licence=MIT"),
+        False,
+    ),
     Language("import replies.jsonl --to r --map model=who", "--where", "setting=text", ("setting=text,x", "kind=x")),
     Language("import replies.jsonl --to r --where kind=zero", "--map", "model=who", ("model=gone", "modl=who")),
     Language(
@@ -100,6 +106,9 @@ LANGUAGES = [
             "order=1/1",
             "image+",
             "cot+cot",
+            "likelihood+digits",
+            "likelihood+order=7",
+            "own-history",
         ),
     ),
     Language(
@@ -112,7 +121,13 @@ LANGUAGES = [
     Language("run bench --dry-run --models models.yaml", "--model", "one", ("one,nobody",)),
     Language("show run 1", "--model", "one", ("nobody", "one,nobody")),
     Language("audit bench", "--probe", "malformed", ("malformd", "malformed,x")),
-    Language("export bench --format card", "--fact", "contact=me", ("contct=me", "about="), takes_list=False),
+    Language(
+        "export bench --format card",
+        "--fact",
+        "contact=me",
+        ("contct=me", "about=", "contact=me,about=it"),
+        takes_list=False,
+    ),
     Language("score --text A", "--options", "cat,dog", ("cat",), repeats=False),
     Language("similar bench --compare text", "--encoder", "words", ("wrds", "image=pixels"), takes_list=False),
     Language(
@@ -250,3 +265,15 @@ def test_every_option_of_several_values_is_among_them() -> None:
             ):
                 lacking.append(f"{name} {option}")
     assert not lacking, lacking
+
+
+@pytest.mark.parametrize("condition", ["digits", "lowercase", "order=7", "reversed", "image,digits"])
+def test_axes_of_options_are_refused_where_no_item_has_options(condition: str, tmp_path: Path) -> None:
+    path = tmp_path / "open.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": n, "question": f"How many {n}?", "answer": "7"}) + "\n" for n in range(3))
+    )
+    asked = ("run", path, "-m", "scripted:right=1", "--to", tmp_path / "run", "--condition")
+    assert "changes nothing, because no item has options" in call(*asked, condition).refused()
+    assert not (tmp_path / "run").exists()
+    call(*asked, "perturb=instruction/letters+tests=3").fine()

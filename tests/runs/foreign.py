@@ -17,12 +17,12 @@ _VERBS = ("moves", "stops", "rings", "leans", "opens", "glows", "sinks", "turns"
 
 
 def random_items(seed: int, size: int = 12, *, options: int = 4) -> Rows:
-    """Choice items with ids by number; those of another seed have the same ids and other contents."""
+    """Choice items with ids by number, no question twice; those of another seed have the same ids and other contents."""
     draw = random.Random(seed)
     rows: Rows = []
     for number in range(size):
         noun, verb, adjective = (draw.choice(words) for words in (_NOUNS, _VERBS, _ADJECTIVES))
-        question = f"Which {adjective} {noun} {verb} first in scene {draw.randrange(10**6)}?"
+        question = f"Which {adjective} {noun} {verb} first in scene {number} of {draw.randrange(10**6)}?"
         texts = [f"{text} {draw.randrange(10**4)}" for text in draw.sample(_NOUNS, options)]
         rows.append({"id": str(number), "question": question, "options": texts, "answer": draw.randrange(options)})
     return rows

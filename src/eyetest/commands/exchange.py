@@ -20,7 +20,7 @@ from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, heading, listed, param, short, tallied
-from eyetest.grammar import choose_names, refuse_unknown
+from eyetest.grammar import choose_names, refuse_joined_pairs, refuse_unknown
 
 if TYPE_CHECKING:
     from eyetest.runs.importing import Brought
@@ -177,6 +177,7 @@ def _decide(
 
 def _facts(fact: Words) -> dict[str, str]:
     facts = pairs(fact, "fact", "KEY=VALUE, such as licence=CC-BY-4.0")
+    refuse_joined_pairs(facts, "fact", _FACTS)
     for key, value in facts.items():
         refuse_unknown(key, "fact", _FACTS, "fact")
         if not value.strip():
@@ -200,11 +201,7 @@ def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
         f"rows were left out by {param('where')} or {param('values')}": brought.left_out,
         f"answers to items that are not in the benchmark left out: {absent}": brought.unknown.total(),
     }
-    counts |= {
-        f"answers are labelled {modality}, after their items, since nothing says what was sent; "
-        f"{param('fill', 'modality=no-image')} if it was not": count
-        for modality, count in brought.labelled.items()
-    }
+    counts |= {_labels(modality): count for modality, count in brought.labelled.items()}
     notes += [f"{count:,} {what}" for what, count in counts.items() if count]
     notes += brought.notes
     if brought.bad:
@@ -213,6 +210,14 @@ def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
     facts |= {"skipped": len(brought.bad), "matched": dict(brought.matched)}
     matched = f", matched by {tally(brought.matched)}" if brought.matched else ""
     return Written(f"{whose} ({kinds}{given}{verdicts}){matched} → {to}", facts, notes)
+
+
+def _labels(modality: str) -> str:
+    """A note on answers that are labelled by what their items have, and how to label them otherwise."""
+    remedy = f"{param('fill', 'modality=no-image')} if it was not"
+    if modality == "no-image":
+        remedy = f"{param('fill', 'modality=image')} if an image was"
+    return f"answers are labelled {modality}, after their items, since nothing says what was sent; {remedy}"
 
 
 def export_file(

@@ -123,6 +123,8 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
                 _refuse_second(axis, axes.get(axis, []), checked)
                 axes[axis] = checked
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
+    for point in points:
+        _refuse_unseen_options(point)
     if tests is not None and not sources:
         raise _wrong(f"tests needs perturb: what varies ({', '.join(SOURCES)})?")
     refuse_repeated(sources, "condition")
@@ -141,6 +143,18 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
         msgspec.structs.replace(point, **test) for point in points for test in _tests(point, varied, number, seed)
     )
     return tuple(dict.fromkeys(changed))
+
+
+def _refuse_unseen_options(point: Condition) -> None:
+    """Refuse letters and orders of options under a method that shows none."""
+    if point.method != "likelihood":
+        return
+    usual = Condition()
+    for axis in ("letters", "order"):
+        value = getattr(point, axis)
+        if value != getattr(usual, axis):
+            word = order_word(value) if axis == "order" else value
+            raise _wrong(f"{axis}={word} changes nothing under likelihood, which shows no options")
 
 
 def _refuse_second(axis: str, values: Sequence[Any], others: Sequence[Any]) -> None:

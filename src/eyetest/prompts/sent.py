@@ -13,7 +13,7 @@ from eyetest.errors import InputError, counted, heading, listed, param
 from eyetest.records import A_MEDIUM, MEDIA_KINDS, WITH_MEDIUM, Item, MediaKind
 from eyetest.records.tables import Condition, Modality
 
-__all__ = ["named_by_what_is_sent", "promises_medium", "refuse_unsent"]
+__all__ = ["named_by_what_is_sent", "promises_medium", "refuse_idle_axes", "refuse_unsent"]
 
 _BARE: dict[Modality, Modality] = {"image": "no-image", "no-question": "nothing"}
 """What a modality is for an item without any medium."""
@@ -54,6 +54,31 @@ def refuse_unsent(items: Iterable[Item], conditions: Sequence[Condition], remedy
     where = heading("condition", ",".join(names))
     remedy = remedy or f"ask without it: {param('condition', 'no-image')}"
     raise InputError(f"{where}: {_what_is_unsent(kinds, affected, total)}; {remedy}")
+
+
+def refuse_idle_axes(items: Iterable[Item], conditions: Sequence[Condition]) -> None:
+    """Refuse letters, orders of options and own histories where no item has options, or earlier turns."""
+    usual = Condition()
+    idle_axes = {"letters": "options", "order": "options", "history": "earlier turns"}
+    open_axes = {axis for axis in idle_axes if any(_sets_axis(condition, usual, axis) for condition in conditions)}
+    if not open_axes:
+        return
+    for item in items:
+        if item.choices:
+            open_axes -= {"letters", "order"}
+        if item.history:
+            open_axes.discard("history")
+        if not open_axes:
+            return
+    for axis, condition_of_effect in idle_axes.items():
+        if axis in open_axes:
+            why = f"{axis} changes nothing, because no item has {condition_of_effect}"
+            raise InputError(f"{heading('condition')}: {why}; leave it out")
+
+
+def _sets_axis(condition: Condition, usual: Condition, axis: str) -> bool:
+    """Whether a condition sets an axis by itself; with another instruction it is a test of `perturb`."""
+    return getattr(condition, axis) != getattr(usual, axis) and condition.template == usual.template
 
 
 def _what_is_unsent(kinds: Counter[MediaKind], affected: int, total: int) -> str:

@@ -16,7 +16,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
 from eyetest.benchmarks.media import MediumNames, media_note, medium_names
 from eyetest.errors import InputError, counted, heading, param
-from eyetest.grammar import read_pairs, refuse_unknown, split_parts
+from eyetest.grammar import read_pairs, refuse_joined_pairs, refuse_unknown, split_parts
 from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown, template_data
 from eyetest.records import MEDIA_KINDS, Item, Manifest, MediaKind, tag_word
@@ -83,7 +83,9 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     """Earlier facts with ``KEY=VALUE`` on top of them; an empty value removes a fact."""
     content: dict[str, Any] = msgspec.to_builtins(facts)
     names = Statements.__struct_fields__
-    for key, value in read_pairs(words, "fact", "licence=CC-BY-4.0").items():
+    pairs = read_pairs(words, "fact", "licence=CC-BY-4.0")
+    refuse_joined_pairs(pairs, "fact", names)
+    for key, value in pairs.items():
         name, _, inner = key.partition(".")
         refuse_unknown(name, "fact", names, "fact")
         kind = type(getattr(Statements(), name))

@@ -7,8 +7,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
-from eyetest.errors import InputError, heading, nearest, param
+from eyetest.errors import InputError, counted, heading, nearest, param
 from eyetest.records import RunBenchmark
+from eyetest.records.tables import Modality
 from eyetest.results.matching import ItemIndex, Matched, Matcher
 from eyetest.results.row_content import ContentReader
 from eyetest.runs import BENCHMARK, Run, is_run
@@ -60,8 +61,7 @@ def bring_answers(
         about = benchmark or _own_benchmark(file.path, to)
         new = about if about and about.path != to / BENCHMARK else None
         made = RunBenchmark.of(new.manifest, new.path) if new else None
-        by_medium = {item.id: item.media[0].kind for item in about or () if item.media}
-        part = replace(file, is_part=is_part, modalities=by_medium)
+        part = replace(file, is_part=is_part, modalities=_modalities(about))
         try:
             if made is not None and is_run(to):
                 Run(to).check_benchmark(made)  # before all rows are compared with the wrong one
@@ -76,12 +76,39 @@ def bring_answers(
                 raise
             before = f"{number:,} of {len(files):,} files were imported before it, and may be again"
             raise type(error)(f"{error}; {before}") from None
-        done.notes += matched.notes()
+        done.notes += [*matched.notes(), *_unlabelled(about, done)]
         done.bad += matched.differing
         brought.add(done)
         if new:
             copy_without_images(new, to / BENCHMARK)
     return brought
+
+
+def _modalities(benchmark: Benchmark | None) -> dict[str, Modality]:
+    """By item the label of answers that do not say what was sent, where it is not ``image``.
+
+    Items without any medium beside others with one are text. Where no item has a medium the images may only be
+    missing from the file, so that nothing is decided.
+    """
+    items = list(benchmark or ())
+    if not any(item.images or item.media for item in items):
+        return {}
+    labels: dict[str, Modality] = {}
+    for item in items:
+        if item.media:
+            labels[item.id] = item.media[0].kind
+        elif not item.images:
+            labels[item.id] = "no-image"
+    return labels
+
+
+def _unlabelled(benchmark: Benchmark | None, brought: Brought) -> list[str]:
+    """A note on answers that are called ``image`` by default although no item of the benchmark has a medium."""
+    items = list(benchmark or ())
+    if not brought.undeclared or not items or any(item.images or item.media for item in items):
+        return []
+    remedy = f"{param('constants', 'modality=no-image')} if no image was sent"
+    return [f"{counted(brought.undeclared, 'answer')} are labelled image by default, but no item has one; {remedy}"]
 
 
 def match_file(file: AnswerFile, index: ItemIndex) -> Matched:

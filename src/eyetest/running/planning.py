@@ -19,7 +19,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
-from eyetest.prompts.sent import named_by_what_is_sent, refuse_unsent
+from eyetest.prompts.sent import named_by_what_is_sent, refuse_idle_axes, refuse_unsent
 from eyetest.records import (
     DIALOGUE,
     MEDIA_KINDS,
@@ -288,6 +288,10 @@ class Plan:
         asks_for_one = any(condition.modality in MEDIA_KINDS for condition in self.conditions)
         if asks_for_one or not no_media:
             refuse_unsent(self.items(), self.conditions, remedy)
+
+    def refuse_idle_axes(self) -> None:
+        """Refuse conditions with an axis that changes nothing of any item."""
+        refuse_idle_axes(self.items(), self.conditions)
 
     def conditions_of(self, item: Item) -> Iterable[Condition]:
         """The conditions under which an item is asked, each once, by the names of what is sent."""

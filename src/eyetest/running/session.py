@@ -59,6 +59,7 @@ class Session:
         self.plan = Plan(benchmark, self.models, asking)
         self.plan.only(asking.limit, asking.items)
         self.plan.refuse_unsent(remedy)
+        self.plan.refuse_idle_axes()
         self.race = Race(asking.until, self.plan, asking.seed) if asking.until else None
         several = asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.race and several:

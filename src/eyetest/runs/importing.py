@@ -119,6 +119,7 @@ class Brought(msgspec.Struct, kw_only=True):
     replaced: int = 0  # those that replaced another answer in the run
     given: int = 0  # answers scored elsewhere
     labelled: Counter[str] = msgspec.field(default_factory=Counter)  # answers named by the medium of their item
+    undeclared: int = 0  # answers labelled by default, since neither they nor their item say what was sent
     verdicts: int = 0  # those of them without a known reply
     notices: Counter[str] = msgspec.field(default_factory=Counter)  # notices of failed calls, imported as such
     models: Counter[str] = msgspec.field(default_factory=Counter)
@@ -357,9 +358,12 @@ class _Reading:
         if place is not None and place.item is not None:
             typed_values["item"] = place.item
         modality = self._source.modalities.get(typed_values.get("item", ""))
-        if modality and "modality" not in typed_values:
-            typed_values["modality"] = modality
-            self.brought.labelled[modality] += 1
+        if "modality" not in typed_values:
+            if modality:
+                typed_values["modality"] = modality
+                self.brought.labelled[modality] += 1
+            else:
+                self.brought.undeclared += 1
         if not is_absent(order):
             typed_values["order"] = self._order(order, typed_values.get("item", ""), row)
         elif place is not None and place.order:

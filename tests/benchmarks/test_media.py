@@ -2,9 +2,11 @@
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +17,10 @@ from hypothesis import strategies as st
 import eyetest as et
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.benchmarks.media import media_of_value, names_medium
+from eyetest.commands.gathering import gather
 from eyetest.integrations.recording import Recorder
 from eyetest.records import Media
+from eyetest.reports.report import Material, tell
 from tests.conftest import png
 from tests.strategies import benchmarks, write
 from tests.support.refusals import refusal
@@ -457,3 +461,24 @@ def test_file_names_with_spaces_are_media_where_every_cell_is_one(tmp_path: Path
     rows[2]["file_name"] = "not known"
     bench, _ = import_benchmark(jsonl(tmp_path / "tags.jsonl", rows), tmp_path / "other")
     assert not any(item.media for item in bench)
+
+
+@pytest.mark.parametrize(("layout", "word"), [("MVBench", "video"), ("MMAR", "audio")])
+def test_no_figure_speaks_of_images_where_there_are_none(layout: str, word: str, tmp_path: Path) -> None:
+    bench = imported(tmp_path, layout)
+    models, modalities = ("strong", "weak"), ("", "no-image")
+    answers = [
+        {"item": item.id, "model": model, "text": "AB"[not modality or number % 2], "modality": modality or word}
+        for number, item in enumerate(bench)
+        for model in models
+        for modality in modalities
+    ]
+    et.import_file(jsonl(tmp_path / "answers.jsonl", answers), bench=bench, to=tmp_path / "run")
+    report = tell(Material(gather([tmp_path / "run"])))
+    drawn = {one.figure.name: one for one in report.drawn}
+    assert "modality" in drawn
+    texts = [text for one in report.drawn for text in (one.figure.title, one.figure.reading)]
+    texts += ElementTree.fromstring(drawn["modality"].svg).itertext()
+    speaking = [text for text in texts if re.search(r"(?<![\w-])images?\b", text)]
+    assert speaking == []
+    assert f"with {word}" in texts

@@ -17,7 +17,7 @@ _VERBS = ("moves", "stops", "rings", "leans", "opens", "glows", "sinks", "turns"
 
 
 def random_items(seed: int, size: int = 12, *, options: int = 4) -> Rows:
-    """Choice items with ids by number, no question twice; those of another seed have the same ids and other contents."""
+    """Choice items with ids by number, no question twice; another seed gives the same ids and other contents."""
     draw = random.Random(seed)
     rows: Rows = []
     for number in range(size):

@@ -622,6 +622,11 @@ class MediumNames(NamedTuple):
     one: str
     many: str
 
+    def in_sentence(self, sentence: str) -> str:
+        """A sentence about the image of a benchmark, as one about this medium."""
+        plural = re.sub(r"\b([Tt]he|[Ii]ts) images\b", rf"\1 {self.many}", sentence)
+        return re.sub(r"\b([Tt]he|[Ii]ts) image\b", rf"\1 {self.one}", plural)
+
 
 _NAMES = {
     "image": MediumNames("image", "images"),

@@ -1,6 +1,5 @@
 """The first sentences of a report, from the measures; significance is that of adjusted tests."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from eyetest.benchmarks.media import names_of_kinds
 from eyetest.errors import counted, listed
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
@@ -36,21 +34,7 @@ def details(report: Report) -> list[str]:
     """What tests and intervals say: the best without the image beside guessing and others, gain, and leakage."""
     if report.headline is None:
         return []
-    return [_about_medium(report, words) for words in (*_need(report), *_use(report), *_leaks(report))]
-
-
-def _media_kinds(report: Report) -> list[str]:
-    """The media that the items show: images, videos, audio files, documents."""
-    shown = report.material.results.items.get_column("medium").drop_nulls().unique().to_list()
-    return sorted({kind for medium in shown for kind in medium.split("+") if kind})
-
-
-def _about_medium(report: Report, sentence: str) -> str:
-    """A sentence about a benchmark by the name of its medium, where that is not an image."""
-    names = names_of_kinds(_media_kinds(report))
-    whose = r"\b([Tt]he|[Ii]ts) "
-    sentence = re.sub(rf"{whose}images\b", rf"\1 {names.many}", sentence)
-    return re.sub(rf"{whose}image\b", rf"\1 {names.one}", sentence)
+    return [report.material.medium.in_sentence(words) for words in (*_need(report), *_use(report), *_leaks(report))]
 
 
 def first_sentence(report: Report) -> str:
@@ -72,20 +56,20 @@ def first_sentence(report: Report) -> str:
         guessing = "" if row["guessing"] is None else f" ({chosen}guessing {estimate(row['guessing'])})"
         scores.append(f"without it, {_name(row)} scores {_share(row, 'no_image')}{guessing}")
     words = f"{verdict}{'; '.join(scores)}."
-    words = _about_medium(report, words)
+    words = report.material.medium.in_sentence(words)
     return words[0].upper() + words[1:] if words.startswith("without") else words
 
 
 def lacks(report: Report) -> list[tuple[str, str]]:
     """What is missing for the whole answer, and the command that provides it."""
-    unsent = [kind for kind in _media_kinds(report) if kind != "image"]
+    unsent = [kind for kind in report.material.media_kinds if kind != "image"]
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
         return [(why, _ASK.format("no-image-guess" if unsent else "image,no-image-guess"))]
     asked = {"with the image": (WITH_IMAGE, "image"), "without the image": (BLIND_MODALITIES, "no-image-guess")}
     return [
         (
-            _about_medium(report, f"No model was asked {words}."),
+            report.material.medium.in_sentence(f"No model was asked {words}."),
             _IMPORT.format(unsent[0]) if unsent and condition == "image" else _ASK.format(condition),
         )
         for words, (modalities, condition) in asked.items()

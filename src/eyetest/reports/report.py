@@ -13,6 +13,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.media import MediumNames, names_of_kinds
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.printed import csv_text, is_text, texts_of
 from eyetest.measures.results import MODEL, PROTOCOL, own_settings
@@ -73,6 +74,17 @@ class Material:
         """Notes beside the tables, each with the measure that gives it."""
         measured = [(key[0], known) for key, known in self._known.items() if isinstance(known, Measured)]
         return list(dict.fromkeys(f"{name}: {note}" for name, known in measured for note in known.notes))
+
+    @cached_property
+    def media_kinds(self) -> list[str]:
+        """The media that the items show: images, videos, audio files, documents."""
+        shown = self.results.items.get_column("medium").drop_nulls().unique().to_list()
+        return sorted({kind for medium in shown for kind in medium.split("+") if kind})
+
+    @property
+    def medium(self) -> MediumNames:
+        """What sentences call the medium of the items."""
+        return names_of_kinds(self.media_kinds)
 
     @cached_property
     def is_answered(self) -> bool:
@@ -238,7 +250,8 @@ class Report:
 def tell(material: Material) -> Report:
     """Measure what these results allow."""
     report = Report(material, [], [])
-    for figure in sorted(FIGURES.values(), key=lambda figure: figure.place):
+    for plugin in sorted(FIGURES.values(), key=lambda figure: figure.place):
+        figure = plugin.about(material.medium)
         try:
             report.drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:

@@ -1,11 +1,12 @@
 """Figures of a report, plug-ins loaded on first use: a query for numbers, and a chart of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from eyetest.benchmarks.media import MediumNames
 from eyetest.pages.page import template_data
 from eyetest.registry import Registry
 
@@ -31,6 +32,11 @@ class Figure:
     by: str = "benchmark"  # column: each value has a chart of its own, one below the other
     counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None
     """The links of numbers that count items."""
+
+    def about(self, medium: MediumNames) -> "Figure":
+        """This figure with texts about a medium of that name instead of the image."""
+        texts = {name: medium.in_sentence(getattr(self, name)) for name in ("title", "reading", "needs")}
+        return replace(self, **texts)
 
     def draw(self, frame: pl.DataFrame) -> "ChartType":
         """The styled chart of such numbers."""

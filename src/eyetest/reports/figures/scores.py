@@ -66,7 +66,7 @@ def _draw_accuracy(frame: pl.DataFrame) -> ChartType:
     return dots.properties(width=500, height=plots.step(len(order)))
 
 
-_DOTS = {"with image": palette.SIGHTED, "no image": palette.BLIND, "language model": palette.BASE}
+_MODEL_OF_WORDS = "language model"
 
 
 def _modality_numbers(material: Material) -> pl.DataFrame:
@@ -85,11 +85,20 @@ def _modality_numbers(material: Material) -> pl.DataFrame:
     return table.select(*plots.benchmark_of(table), series.alias("series"), *estimates)
 
 
+def _medium_with(frame: pl.DataFrame) -> str:
+    """The medium with which models answered, by the first word of their protocols; ``medium`` of several."""
+    modalities = frame.get_column("with_image_by").str.extract(r"^(\S+)").unique().to_list()
+    return str(modalities[0]) if len(modalities) == 1 else "medium"
+
+
 def _draw_modality(frame: pl.DataFrame) -> ChartType:
-    frame = frame.rename({"base": "language model", "with_image": "with image", "no_image": "no image"})
-    shown = {word: colour for word, colour in _DOTS.items() if frame.get_column(word).drop_nulls().len()}
-    order = frame.sort("with image", descending=True).get_column("series").to_list()
-    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, ("no image", "with image"), shown), 300, "")]
+    medium = _medium_with(frame)
+    whole, bare = f"with {medium}", f"no {medium}"
+    frame = frame.rename({"base": _MODEL_OF_WORDS, "with_image": whole, "no_image": bare})
+    colours = {whole: palette.SIGHTED, bare: palette.BLIND, _MODEL_OF_WORDS: palette.BASE}
+    shown = {word: colour for word, colour in colours.items() if frame.get_column(word).drop_nulls().len()}
+    order = frame.sort(whole, descending=True).get_column("series").to_list()
+    panels: list[plots.Panel] = [(partial(plots.dumbbells, frame, (bare, whole), shown), 300, "")]
     for value, title in (("gain", "gain"), ("unclipped", "leakage")):
         if frame.get_column(value).drop_nulls().len():
             x = plots.across(title, form=plots.POINTS, ticks=3)

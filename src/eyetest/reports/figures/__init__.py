@@ -34,7 +34,7 @@ class Figure:
     """The links of numbers that count items."""
 
     def about(self, medium: MediumNames) -> "Figure":
-        """This figure with texts about a medium of that name instead of the image."""
+        """Return the figure with texts about a medium of that name instead of the image."""
         texts = {name: medium.in_sentence(getattr(self, name)) for name in ("title", "reading", "needs")}
         return replace(self, **texts)
 

@@ -81,7 +81,7 @@ _MOST_PARTS = 10_000
 _MAX_DEPTH = 12
 _SHORTEST_DATA = 256  # characters of base64
 _ID = re.compile(r"[\w./\\:@+=&%#~()\[\]-]{1,256}")
-_FILE = re.compile(r"[^\n\r\t]*[^\s./\\][^\n\r\t./\\]*\.([a-z0-9]{2,5})", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[./\\]")  # between the parts of a path and of a file name
 _ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|hf|file)://\S+", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)[;,]", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
@@ -160,8 +160,12 @@ def _kind_of_bytes(data: bytes) -> MediaKind | None:
 
 def _kind_of_file(text: str) -> MediaKind | None:
     """The medium of a file name, by its ending."""
-    match = _FILE.fullmatch(text)
-    return _KIND_OF_ENDING.get(match[1].lower()) if match else None
+    stem, _, ending = text.rpartition(".")
+    kind = _KIND_OF_ENDING.get(ending.lower())
+    if kind is None or any(control in text for control in "\n\r\t"):
+        return None
+    is_named = bool(_SEPARATORS.split(stem)[-1].strip())
+    return kind if is_named else None
 
 
 def _kind_of_address(text: str) -> MediaKind | None:

@@ -123,8 +123,7 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
                 _refuse_second(axis, axes.get(axis, []), checked)
                 axes[axis] = checked
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
-    for point in points:
-        _refuse_unseen_options(point)
+    _refuse_unseen_options(points)
     if tests is not None and not sources:
         raise _wrong(f"tests needs perturb: what varies ({', '.join(SOURCES)})?")
     refuse_repeated(sources, "condition")
@@ -145,12 +144,12 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
     return tuple(dict.fromkeys(changed))
 
 
-def _refuse_unseen_options(point: Condition) -> None:
-    """Refuse letters and orders of options under a method that shows none."""
-    if point.method != "likelihood":
+def _refuse_unseen_options(points: Sequence[Condition]) -> None:
+    """Refuse letters and orders of options where each method is ``likelihood``, which shows none."""
+    if any(point.method != "likelihood" for point in points):
         return
     usual = Condition()
-    for axis in ("letters", "order"):
+    for axis, point in product(("letters", "order"), points):
         value = getattr(point, axis)
         if value != getattr(usual, axis):
             word = order_word(value) if axis == "order" else value

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records.notices import failure_notice, is_blank
+from eyetest.records.notices import failure_notice, is_blank, is_expected
 
 NOTICES = yaml.safe_load(Path(__file__).with_name("notices.yaml").read_text("utf-8"))
 REPLIES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text("utf-8"))
@@ -22,10 +22,10 @@ def test_notices(text: str) -> None:
     assert failure_notice(f"\n {text}\n")
 
 
-@pytest.mark.parametrize("part", ["dev", "held_out", "held_out_2", "held_out_3"])
+@pytest.mark.parametrize("part", ["dev", "held_out", "held_out_2", "held_out_3", "held_out_4"])
 def test_notices_of_many_services_in_many_languages(part: str) -> None:
-    """When each list was first read, 11 of 77, 69 of 76, 22 of 46 and 46 of 60 were recognised."""
-    missed = [text for text in NOTICES[part] if not failure_notice(text)]
+    """When each list was first read, 11 of 77, 69 of 76, 22 of 46, 46 of 60 and 54 of 60 were recognised."""
+    missed = [text for text in NOTICES[part] if not failure_notice(text) and not is_blank(text)]
     assert len(missed) <= 0.08 * len(NOTICES[part]), missed
 
 
@@ -193,3 +193,29 @@ def test_published_replies_are_answers(shared: Path) -> None:
     assert len(found) == 12
     for path in (shared / "data/replies").glob("*.jsonl"):
         assert not any(failure_notice(json.loads(line)["reply"] or "") for line in path.read_text().splitlines())
+
+
+def test_what_an_item_asks_for_is_an_answer() -> None:
+    refused = [
+        row["reply"]
+        for row in NOTICES["expected"]
+        if failure_notice(row["reply"]) and not is_expected(row["reply"], [row["question"], *row["options"]])
+    ]
+    assert len(refused) <= 0.05 * len(NOTICES["expected"]), refused
+
+
+@pytest.mark.parametrize(
+    ("reply", "texts", "expected"),
+    [
+        ("Overloaded", ["What is the state of the container?", "Overloaded", "Empty"], True),
+        ("The code is 429 Too Many Requests", ["Which?", "404 Not Found", "429 Too Many Requests"], True),
+        ("ValueError: bad", ["What is the output of the code?"], True),
+        ("Out of memory", ["What does the dialog say?"], True),
+        ("The server is overloaded, please try again later", ["What does the dialog say?"], False),
+        ("Overloaded", ["Which animal is it?", "a cat", "a dog"], False),
+        ("Internal error", ["Which animal is it?", "an error", "a dog"], False),
+    ],
+)
+def test_an_item_decides_what_a_reply_may_be(reply: str, texts: list[str], expected: bool) -> None:
+    assert failure_notice(reply)
+    assert is_expected(reply, texts) == expected

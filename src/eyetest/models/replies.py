@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import time
@@ -16,7 +16,7 @@ from eyetest.models.signs import all_finish_words, plain_name
 from eyetest.records import OutcomeKind, Response
 from eyetest.records.finishes import UNKNOWN_FINISH, Ending, is_broken_off, read_finish, worst_finish
 from eyetest.records.item import IMPOSSIBLE, SERVED
-from eyetest.records.notices import LASTING, failure_notice, is_blank
+from eyetest.records.notices import LASTING, failure_notice, is_blank, is_expected
 from eyetest.redaction import redact, redact_answer
 
 _PASSING = {407: "proxy", 408: "timeout", 409: "server", 425: "server", 429: "rate-limit"}
@@ -88,8 +88,14 @@ _MOST_TOKENS = 2**53
 _UNREADABLE = object()
 
 
-def read_completion(request: str, data: bytes, named: Mapping[str, OutcomeKind] | None = None) -> Response:
-    """The response in a reply with status 200. ``named``: what finish reasons mean that the user has named."""
+def read_completion(
+    request: str, data: bytes, named: Mapping[str, OutcomeKind] | None = None, texts: Sequence[str] = ()
+) -> Response:
+    """The response in a reply with status 200.
+
+    ``named``: what finish reasons mean that the user has named. ``texts``: the question and the options, for which a
+    reply may be the answer although it reads as a notice of a fault.
+    """
     body = _decoded(data)
     choice = _choice(_get(body, "choices"))
     message = _get(choice, "message")
@@ -103,7 +109,7 @@ def read_completion(request: str, data: bytes, named: Mapping[str, OutcomeKind] 
     outcome, problem = _ending(body, choice, finish, named or {})
     if is_blank(text) and outcome in ("answered", "failed"):
         raise CallError("empty", f"an empty answer (finish reason {_clean(finish) or 'none'})", passing=True)
-    if outcome == "answered" and (kind := failure_notice(text)):
+    if outcome == "answered" and (kind := failure_notice(text)) and not is_expected(text, texts):
         raise CallError(kind, f"200: {_clip(text)}", passing=kind not in LASTING, blame="either")
     usage = _get(body, "usage")
     thinking = _text(_get(message, "reasoning_content")) or _text(_get(message, "reasoning")) or ""

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -24,10 +24,12 @@ _FENCE_HEAD = re.compile(r"\w*\s*")
 _LEAD = re.compile(r"\W{0,3}(?:final )?answer\W{0,3}[:：]\W{0,3}", re.IGNORECASE)
 _LONGEST_BARE = 3  # a phrase of so many words behind "Answer:" is what is read in an image
 _LONGEST_PHRASE = 120
+_LONGEST_SHOWN_PHRASE, _MOST_SHOWN_WORDS = 60, 7
 _LEAST, _LEAST_BY_WORD = 3, 0.2
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。！？!?\n]+")
 _NAMES = re.compile(r"""(['"`“「])[^'"`”」]{1,60}(['"`”」])|\S*[\d/]\S*""")  # of models, numbers, addresses
 _LETTER = re.compile(r"\w")
+_OPTION_LETTER = re.compile(r"^\W{0,3}[a-z0-9][.):]\W{0,3}")
 _LEAST_SHARE = 0.35
 _SIGN = 0.25  # so much less of a reply has to speak of a service for each further sign that it does
 _FIRST_PERSON = re.compile(r"\bi(?:'m| am| can|'ll| will| do)?\b|\bmy\b")
@@ -84,6 +86,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     languages: dict[str, _Language]
     empty: list[str]
     persona: str
+    topics: str
+    reading: str
 
 
 @cache
@@ -108,13 +112,44 @@ def _words(language: str, role: str) -> re.Pattern[str]:
     return re.compile("|".join(getattr(_file().languages[language], role)) or r"(?!)")
 
 
+def is_expected(reply: str, texts: Iterable[str]) -> bool:
+    """Whether an item asks for such a reply, so that it is an answer, although it could be a notice.
+
+    ``texts``: the question and the options. The reply is an option, names an option of several words, or the item
+    itself speaks of errors of programs and services, or asks what is written and gets a short phrase. The answer key
+    is not consulted: a wrong answer about an error is an answer as well. A service that repeats one phrase for many
+    items is named by `eyetest.results.suspects`.
+    """
+    folded_texts = [_folded(text) for text in texts]
+    folded = _folded(reply)
+    bare = _without_marks(folded)
+    for text in folded_texts[1:]:
+        option = _without_marks(text)
+        is_named = len(option.split()) > 1 and option in bare
+        if option and (bare == option or is_named):
+            return True
+    if any(re.search(_file().topics, text) for text in folded_texts):
+        return True
+    is_phrase = len(bare) <= _LONGEST_SHOWN_PHRASE and len(bare.split()) <= _MOST_SHOWN_WORDS
+    return is_phrase and any(re.search(_file().reading, text) for text in folded_texts[:1])
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _without_marks(folded: str) -> str:
+    """The text without punctuation around it and without the letter of an option before it."""
+    return _OPTION_LETTER.sub("", folded).strip(" .!?:;,…*\"'`()[]{}")
+
+
 def failure_notice(text: str) -> str:
     """A countable word for why a call failed, if a reply says nothing else; else empty."""
     reply = _unwrapped(text.strip())
     is_document = reply.startswith(("<", "{", "[", _TRACE))
     if not reply or len(reply) > (_LONGEST_DOCUMENT if is_document else _LONGEST):
         return ""
-    folded = " ".join(unicodedata.normalize("NFKC", reply).casefold().split())
+    folded = _folded(reply)
     if _is_notice(reply, folded):
         words = folded.replace("_", " ")
         return next((kind for kind, pattern in _file().kinds.items() if re.search(pattern, words)), "server")
@@ -143,7 +178,8 @@ def _is_notice(reply: str, folded: str) -> bool:
         return False
     if len(folded) <= _LONGEST_PHRASE and _pattern("alone").fullmatch(folded.strip(" .!…*\"'")):
         return True
-    return _reads_as_notice(folded.replace("_", " ")) or _speaks_of_service(folded)
+    words = folded.replace("_", " ")
+    return _reads_as_notice(words) or _speaks_of_service(words)
 
 
 def _is_traceback(reply: str) -> bool:

@@ -106,7 +106,8 @@ class OpenAIModel:
         if call.request.prompt.candidates:
             return await self._weigh(call)
         data = await self._connection.send(self._url, self.body(call.request))
-        return read_completion(call.id, data, self.entry.finishes)
+        texts = (call.item.question, *(choice.text for choice in call.item.choices))
+        return read_completion(call.id, data, self.entry.finishes, texts)
 
     async def _weigh(self, call: Call) -> Response:
         async with self._choosing:

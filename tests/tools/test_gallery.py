@@ -206,7 +206,7 @@ def test_stored_pages_are_those_of_the_stored_figures() -> None:
     manifest = read_manifest()
     assert len(stored["rows"]) >= 40
     for name in stored["rows"]:
-        assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
+        assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen, again), (
             "make gallery"
         )
     assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored, seen, again)

@@ -175,3 +175,24 @@ def test_a_recipe_filters_by_probes_that_name_items_alone(probe: str) -> None:
             check_recipe(recipe, "mine.yaml")
     else:
         check_recipe(recipe, "mine.yaml")
+
+
+def test_the_documentation_sums_up_the_judgements() -> None:
+    named = [judged for kind in KINDS if KINDS[kind].names_items and (judged := recounted(kind))]
+    guessed = [judged for kind in ("surface-given-away", "text-given-away") if (judged := recounted(kind))]
+    held, of, controls, of_controls = (
+        sum(judged[part][place] for judged in named) for part in (0, 1) for place in (0, 1)
+    )
+    readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs/audit.md").read_text()
+    assert f"hold in {held} of {of} items, controls in {controls} of {of_controls} " in readme
+    assert f"{held} of {of} named items hold, {controls} of {of_controls} controls" in page
+    picked, of_picked, others, of_others = (
+        sum(judged[part][place] for judged in guessed) for part in (0, 1) for place in (0, 1)
+    )
+    words = " ".join(page.split())
+    assert f"the key of {picked} of {of_picked} items that were called given away" in words
+    assert f"and of {others} of {of_others} others" in words
+    with (GALLERY / "README.md").open(encoding="utf-8") as lines:
+        [row] = [line for line in lines if line.startswith("| all |")]
+    assert "On items that the audit did not see 63 of 80 such findings held" in words
+    assert "| 63 of 80 " in row

@@ -41,7 +41,7 @@ def kinds_in_sources() -> Iterator[str]:
                 place = KIND_AT.get(getattr(node.func, "id", ""))
                 if place is not None and len(node.args) > place:
                     values.append(node.args[place])
-                yield from (value.value for value in values if isinstance(value, ast.Constant))
+                yield from (str(value.value) for value in values if isinstance(value, ast.Constant))
             elif isinstance(node, ast.AnnAssign) and "DEFECTS" in ast.unparse(node.target):
                 assert isinstance(node.value, ast.Tuple)
                 yield from (row.elts[0].value for row in node.value.elts)  # type: ignore[attr-defined]
@@ -121,8 +121,8 @@ def test_items_of_tests_reach_no_verdict_page_repair_or_table(tmp_path: Path) ->
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         for item in items:
             writer.add(item)
-    files = {"page": tmp_path / "audit.html", "verdicts_to": tmp_path / "v.csv", "fix": tmp_path / "fixed"}
-    found = et.audit(tmp_path / "b", probe=["malformed", *TESTS], **files)
+    page, verdicts, copy = tmp_path / "audit.html", tmp_path / "v.csv", tmp_path / "fixed"
+    found = et.audit(tmp_path / "b", probe=["malformed", *TESTS], page=page, verdicts_to=verdicts, fix=copy)
     raised = {finding.kind: finding for finding in found.alarms}
     assert {"gold-longest", "answer-in-question", "equal-options"} <= raised.keys()
     for name in ("gold-longest", "answer-in-question"):

@@ -209,3 +209,17 @@ def test_a_report_for_maintainers_names_items_and_a_command_that_finds_them_agai
     (tmp_path / "sound.jsonl").write_text("\n".join(map(json.dumps, even)))
     with pytest.raises(InputError, match="no broken or suspicious item"):
         et.report(tmp_path / "sound.jsonl", issue=True, page=tmp_path / "none.md")
+
+
+def test_a_report_for_maintainers_states_habits_of_the_whole_benchmark(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"q{n}", "question": f"What is in box {n}?", "options": ["nail", "bolt", "nut"], "answer": "A"}
+        for n in range(60)
+    ]
+    (tmp_path / "boxes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    et.report(tmp_path / "boxes.jsonl", issue=True, page=tmp_path / "issue.md")
+    text = (tmp_path / "issue.md").read_text()
+    assert text.startswith("# Habits of boxes that may need attention")
+    assert "The gold is A in 100.0 % of the 60 items" in text
+    assert "as a whole and names no items" in text
+    assert "q1" not in text

@@ -35,6 +35,8 @@ def test_malformed_items_by_kind() -> None:
         (item("empty", "cat", " ", "dog"), {"empty-option"}),
         (item("equal", "Cat.", "dog", "cat"), {"equal-options"}),
         (item("equal symbols", "AA or Aa", "AA or Aa ", "dog"), {"equal-options"}),
+        (item("bold", "s", "**s**", "dog"), {"equal-options"}),
+        (item("stars", "s", "s*", "s**", "**s"), set()),
         (item("signs", "5", "-5", "1.5", "15"), set()),
         (item("symbols", "Aa", "AA", "aa", "XAXa", "XaXa", "XAXA", "equal to r'.", "equal to r."), set()),
         (item("none", "None", "dog"), set()),

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import eyetest as et
+from eyetest.probes.kinds import kind_of
 from tools.gallery import __main__ as gallery
 from tools.gallery import errata, judging
 from tools.gallery.crossing import across, prints, within
@@ -206,7 +207,7 @@ def test_stored_pages_are_those_of_the_stored_figures() -> None:
     manifest = read_manifest()
     assert len(stored["rows"]) >= 40
     for name in stored["rows"]:
-        assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen), (
+        assert (gallery.GALLERY / f"{name}.md").read_text() == page(name, manifest.rows[name], stored, seen, again), (
             "make gallery"
         )
     assert (gallery.GALLERY / "README.md").read_text() == overview(manifest, stored, seen, again)
@@ -367,3 +368,22 @@ def test_relabelled_classes_are_compared_under_their_new_names(monkeypatch: pyte
     monkeypatch.setattr(errata, "_relations", lambda split: (keys, [keys]))
     monkeypatch.setattr(errata, "show", lambda source, path: json.dumps(again))
     assert errata.retacred("test").wrong.tolist() == [False, False, True, False]
+
+
+def test_no_stored_rate_names_an_item() -> None:
+    stored = json.loads((gallery.GALLERY / gallery.FIGURES).read_text())
+    findings = [one for row in stored["rows"].values() for one in row["audit"].get("findings", ())]
+    declared = {one["kind"]: kind_of(one["kind"]) for one in findings}
+    assert None not in declared.values()
+    named = {one["kind"] for one in findings if one["ids"] or one["items"]}
+    assert [kind for kind in named if (known := declared[kind]) and not known.names_items] == []
+
+
+def test_items_of_a_rate_reach_no_page_though_they_are_stored(stored: Figures, manifest: Manifest) -> None:
+    old = json.loads(json.dumps(stored))
+    rate = {"severity": "suspect", "probe": "shortcuts", "kind": "text-given-away", "title": "30 golds", "p": 0.001}
+    old["rows"]["lamps"]["audit"]["findings"].append(rate | {"items": 24, "ids": ["secret-17"]})
+    text = page("lamps", manifest.rows["lamps"], old, []) + overview(manifest, old, [], [])
+    assert "30 golds | – | – |" in text
+    assert "secret-17" not in text
+    assert "| text-given-away | 1 | – |" in text

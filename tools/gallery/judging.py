@@ -12,6 +12,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +31,12 @@ PAIRS = {
     "near-identical-images",
     "repeats-on-copied-images",
 }
-CUES = {"surface-given-away", "text-given-away", "answer-in-question"}
-"""Findings that the key of an item can be guessed: a reader without key and image chooses an option."""
+CUES = {"surface-given-away": "shortcut:surface", "text-given-away": "shortcut:text"}
+"""Findings that keys can be guessed, and the scores by which items are drawn, as such a finding names none: a reader
+without key and image chooses an option. (*answer-in-question* was judged while it still named items.)
+"""
+GIVEN_AWAY = 0.15
+"""Score from which on the key of an item counts as given away: so much above chance."""
 DEFECTS = {
     "above-not-last",
     "empty-option",
@@ -72,10 +77,13 @@ def draws(audit: dict[str, Any], items: dict[str, Item], seed: int) -> list[Draw
     """Findings of all kinds in turn, and a control for each, which none of these kinds names, in random order."""
     chance = random.Random(seed)
     alarms = [
-        f for f in audit["findings"] if f["severity"] in ("bad", "suspect") and f["kind"] in PAIRS | CUES | DEFECTS
+        f for f in audit["findings"] if f["severity"] in ("bad", "suspect") and f["kind"] in PAIRS | {*CUES} | DEFECTS
     ]
-    named = {i for f in alarms for i in (*f.get("items", ()), *(i for group in f.get("groups", ()) for i in group))}
-    queues = {f["kind"]: _shuffled(_of(f), chance) for f in alarms}
+    scores = audit.get("item_scores", {})
+    drawn = {f["kind"]: [*_of(f, scores)] for f in alarms}
+    listed = [i for f in alarms for i in (*f.get("items", ()), *(i for group in f.get("groups", ()) for i in group))]
+    named = {*listed, *(i for ids in drawn.values() for i in chain(*ids))}
+    queues = {kind: _shuffled(ids, chance) for kind, ids in drawn.items()}
     found: list[Draw] = []
     while len(found) < DRAWN and any(queues.values()):
         found += [Draw(kind, queue.pop(), FINDING) for kind, queue in queues.items() if queue]
@@ -85,9 +93,12 @@ def draws(audit: dict[str, Any], items: dict[str, Item], seed: int) -> list[Draw
     return _shuffled(found + controls, chance)
 
 
-def _of(finding: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _of(finding: dict[str, Any], scores: dict[str, dict[str, float]]) -> Iterator[tuple[str, ...]]:
     if finding["kind"] in PAIRS:
         yield from (tuple(group[:2]) for group in finding["groups"])
+    elif finding["kind"] in CUES:
+        of_view = scores.get(CUES[finding["kind"]], {})
+        yield from ((item,) for item, score in of_view.items() if score >= GIVEN_AWAY)
     else:
         yield from ((item,) for item in finding["items"])
 

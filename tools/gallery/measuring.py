@@ -43,6 +43,8 @@ _BLIND: dict[str, tuple[str, tuple[str, ...]]] = {
 """By measure the score without the image, and what is kept of a row."""
 _IDS = 12
 """Ids that a finding names."""
+_RATES = ("rate", "rate_low", "rate_high", "chance", "gain", "gain_low", "gain_high")
+"""Figures that are kept of a test that gives a rate of the whole benchmark."""
 _COLUMNS = ("item", "flawed", "ratio", "gold", "rival", "for_gold", "for_rival", "n")
 _DATASET = {"dimension": "VGR", "task": "question answering", "reader": "table"}
 _YES_NO = {"yes", "no", "true", "false"}
@@ -176,8 +178,10 @@ def _finding(finding: Mapping[str, Any]) -> Figures:
     if kind.startswith("frequent-answer"):
         kind, title = "frequent-answer", "One option is" + title.partition(" is")[2]
     ids = list(finding.get("items", ()))
+    rates = {name: finding.get("numbers", {}).get(name) for name in _RATES}
     figures = {"severity": finding["severity"], "probe": finding["probe"], "kind": kind, "title": title}
-    return figures | {"items": len(ids), "ids": ids[:_IDS], "p": finding.get("adjusted_p")}
+    figures |= {"items": len(ids), "ids": ids[:_IDS], "p": finding.get("adjusted_p")}
+    return figures | ({"rates": rates} if rates["rate"] is not None else {})
 
 
 def golds(output: Mapping[str, Any], known: Collection[str] = ()) -> Figures:

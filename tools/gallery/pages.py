@@ -9,9 +9,11 @@ from typing import Any
 import jinja2
 
 from eyetest.measures.stats.intervals import IntervalEstimate
+from eyetest.probes.kinds import kind_of
 from tools.gallery.judgements import CONTROL, DRAWN, FINDING, LABEL_ERROR, Checked, Judgement, checked
 from tools.gallery.manifest import Manifest, Row
 from tools.gallery.measuring import DISAGREE, KEEPS, RATHER, Figures
+from tools.gallery.replications import FINDING as FOUND_IN_HALF
 from tools.gallery.replications import Replication, replicated
 
 _WRONG = {"bad": "broken", "suspect": "suspicious"}
@@ -44,13 +46,14 @@ def write_all(
         if file.stem not in {*rows, "errata"}:  # written by tools.gallery.errata
             file.unlink()
     for name, row in rows.items():
-        (to / f"{name}.md").write_text(page(name, row, stored, seen), encoding="utf-8")
+        (to / f"{name}.md").write_text(page(name, row, stored, seen, again), encoding="utf-8")
     (to / "README.md").write_text(overview(manifest, stored, seen, again), encoding="utf-8")
 
 
-def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str:
+def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement], again: Sequence[Replication] = ()) -> str:
     """One benchmark's page."""
     figures = stored["rows"][name]
+    wrong = _wrong(figures)
     here = [one for one in seen if one.benchmark == name]
     keys = [one for one in here if one.kind == LABEL_ERROR]
     drawn = {words: [one for one in keys if one.drawn == kind] for kind, words in DRAWN.items()}
@@ -61,7 +64,13 @@ def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str
         judged={one.item: one.judgement for one in keys},
         holding=holding(one for one in here if one.kind != LABEL_ERROR),
         by_eye={words: checked(group) for words, group in drawn.items() if group},
-        wrong=_wrong(figures),
+        wrong=wrong,
+        named=[finding for finding in wrong if finding["names_items"]],
+        rates=[
+            finding | {"unseen": _on_unseen_half(name, finding, again)}
+            for finding in wrong
+            if not finding["names_items"]
+        ],
         held=[finding for finding in figures["audit"].get("findings", ()) if finding["severity"] == "sound"],
         shared=_shared(stored, name),
         commands=[*items, *answers[:2]],
@@ -95,7 +104,7 @@ def overview(manifest: Manifest, stored: Figures, seen: Sequence[Judgement], aga
         for kind, finding in {finding["kind"]: finding for finding in _wrong(figures)}.items():
             counts[kind] += 1
             items[kind] += finding["items"]
-    kinds = [(kind, count, items[kind]) for kind, count in counts.most_common()]
+    kinds = [(kind, count, items[kind] if _names_items(kind) else None) for kind, count in counts.most_common()]
     text = _template("index").render(
         table=summary(manifest, stored),
         kinds=kinds,
@@ -158,7 +167,29 @@ def _best_blind(blind: Figures) -> str:
 def _wrong(figures: Figures) -> list[Figures]:
     """What an audit finds wrong with a benchmark, apart from what is missing on this disk only."""
     findings = [finding for finding in figures["audit"].get("findings", ()) if finding["severity"] in _WRONG]
-    return [f | {"severity_word": _WRONG[f["severity"]]} for f in findings if f["kind"] not in _LOCAL]
+    return [_stated(finding) for finding in findings if finding["kind"] not in _LOCAL]
+
+
+def _stated(finding: Figures) -> Figures:
+    """A finding as its page states it: a rate of the whole benchmark has no items, whatever is stored."""
+    named = _names_items(finding["kind"])
+    listed = {} if named else {"items": 0, "ids": []}
+    return finding | {"severity_word": _WRONG[finding["severity"]], "names_items": named} | listed
+
+
+def _names_items(kind: str) -> bool:
+    declared = kind_of(kind)
+    return declared is not None and declared.names_items
+
+
+def _on_unseen_half(name: str, finding: Figures, again: Sequence[Replication]) -> str:
+    """In how many splits the finding of one half held on the other; empty where it was not tested there."""
+    tests = [
+        one
+        for one in again
+        if (one.benchmark, one.kind, one.drawn) == (name, finding["kind"], FOUND_IN_HALF) and one.holds
+    ]
+    return f"{sum(one.holds == 'yes' for one in tests)} of {len(tests)}" if tests else "–"
 
 
 def _percent(share: float, digits: int = 0) -> str:
@@ -176,6 +207,15 @@ def _interval(row: Mapping[str, Any], name: str) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def _points(finding: Figures) -> str:
+    """How far a rate is above chance, in points, with its interval."""
+    rates = finding.get("rates")
+    if not rates:
+        return "–"
+    gain, low, high = (100 * rates[name] for name in ("gain", "gain_low", "gain_high"))
+    return f"{gain:+.1f} [{low:.1f}, {high:.1f}]"
+
+
 def _template(name: str) -> jinja2.Template:
     around = jinja2.Environment(  # noqa: S701 (Markdown of our own figures)
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -184,5 +224,11 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    around.filters |= {"share": _share, "interval": _interval, "percent": _percent, "thousands": "{:,}".format}
+    around.filters |= {
+        "points": _points,
+        "share": _share,
+        "interval": _interval,
+        "percent": _percent,
+        "thousands": "{:,}".format,
+    }
     return around.get_template(f"{name}.md.j2")

@@ -54,7 +54,8 @@ def audit(
 
     No model is needed. Probes look for broken and repeated items, answer keys that prefer an option letter or differ
     from distractors in surface cues, questions that contain their answer, and shortcuts that a classifier finds
-    without any image. Tests are corrected for multiple comparisons.
+    without any image. Tests are corrected for multiple comparisons. Defects and duplicates name their items; a test
+    gives a rate of the whole benchmark with its interval and names none.
 
     Args:
         bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
@@ -132,7 +133,9 @@ def audit(
 
 class AuditResult(Found):
     """The findings of an audit, the worst first; ``alarms`` need action. In the table ``p`` is corrected for the
-    number of tests. An audit that is strict exits with 1 where anything is broken or suspicious.
+    number of tests. A test gives a rate of the whole benchmark with its interval (``rate``, ``rate_low``,
+    ``rate_high``, beside ``chance``) and names no items. An audit that is strict exits with 1 where anything is
+    broken or suspicious.
     """
 
     def __init__(
@@ -141,8 +144,13 @@ class AuditResult(Found):
         self.benchmark, self.audit, self.page = benchmark, audit, page
         self.findings, self.alarms = audit.findings, audit.alarms
         types = {"severity": pl.String, "probe": pl.String, "kind": pl.String, "title": pl.String}
-        rows = [(f.severity, f.probe, f.kind, f.title, len(f.items), f.adjusted_p) for f in self.findings]
-        frame = pl.DataFrame(rows, schema=types | {"items": pl.Int64, "p": pl.Float64}, orient="row")
+        rates = dict.fromkeys(("rate", "rate_low", "rate_high", "chance"), pl.Float64)
+        rows = [
+            (f.severity, f.probe, f.kind, f.title, len(f.items), *map(f.numbers.get, rates), f.adjusted_p)
+            for f in self.findings
+        ]
+        columns = types | {"items": pl.Int64} | rates | {"p": pl.Float64}
+        frame = pl.DataFrame(rows, schema=columns, orient="row")
         title = f"{audit.benchmark}: {counted(audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
         super().__init__(title, frame, data=audit, exit_code=int(strict and bool(self.alarms)))
 
@@ -153,6 +161,8 @@ class AuditResult(Found):
         return pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None)
 
     def __rich__(self) -> RenderableType:
+        from eyetest.probes.kinds import WHY_NO_ITEMS
+
         result = self.audit
         tests = sum(finding.is_test for finding in result.findings)
         title = Text.assemble((safe(result.benchmark), "bold"), f" · {counted(result.items, 'item')}")
@@ -161,6 +171,8 @@ class AuditResult(Found):
         for severity, (_, _, title_of) in _SEVERITIES.items():
             if findings := [finding for finding in result.findings if finding.severity == severity]:
                 parts += [Text(title_of, "bold"), *map(_line, findings), Text()]
+        if any(finding.is_test for finding in self.alarms):
+            parts.append(Text(WHY_NO_ITEMS, "dim"))
         if result.left_out:
             parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))
         place = self.benchmark.path

@@ -142,6 +142,9 @@ def report(
     return Written(f"{line}\n{counted(count, 'figure')} → {folder}", facts)
 
 
+_OF_THE_WHOLE = "This is about the benchmark as a whole and names no items."
+
+
 def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *, overwrite: bool) -> Written:
     """Write what an audit finds in a form that can be posted: ids and commands, and no text of the benchmark.
 
@@ -161,18 +164,22 @@ def _write_issue(things: Sequence[Any], file: Path, given: Mapping[str, Any], *,
     benchmark = open_bench(things[0])
     manifest, words = benchmark.manifest, {"bad": "broken", "suspect": "suspicious"}
     audited = audit(benchmark, seed=given["seed"])
-    findings = [found for found in audited.findings if found.severity in words and found.items]
+    findings = [found for found in audited.findings if found.severity in words and (found.items or found.is_test)]
     items = len({item for found in findings for item in found.items})
     if not findings:
         raise InputError(
-            f"{manifest.name}: the audit finds no broken or suspicious item, so there is nothing to report"
+            f"{manifest.name}: the audit finds no broken or suspicious item or habit, so there is nothing to report"
         )
+    subject = f"{counted(items, 'item')} of {manifest.name}" if items else f"Habits of {manifest.name}"
     lines = [
-        f"# {counted(items, 'item')} of {manifest.name} that may need attention",
+        f"# {subject} that may need attention",
         f"Thank you for publishing {manifest.name}. An automatic audit of its {manifest.counts.items:,} items found "
         "the points below. Each can be checked by opening the items; some may be intended.",
     ]
     for found in findings:
+        if not found.items:
+            lines += [f"## {found.title}", f"Severity: {words[found.severity]}. {_OF_THE_WHOLE}"]
+            continue
         ids = ", ".join(
             f"`{item}`" if item.isprintable() and "`" not in item else escape_markdown(item)
             for item in found.items[:_ISSUE_IDS]

@@ -8,6 +8,7 @@ from eyetest.errors import InputError, counted
 from eyetest.filters import Filter, FilterInput, summary
 from eyetest.measures.hits import HIT
 from eyetest.probes.audit import run_audit
+from eyetest.probes.kinds import only_rates
 from eyetest.probes.subject import Subject
 from eyetest.records import Cut, Item, Stage, StoppingRule, Tally, Verdict, VerdictKind
 from eyetest.running.execution import Waves
@@ -135,6 +136,11 @@ def _probe_rule(stage: Stage, seats: int, size: int, tests: int) -> None:
     """No model is asked."""
     if stage.probe is None:
         raise InputError(f"the stage {stage.title}: which probe? eyetest audit --help lists them")
+    if only_rates(stage.probe):
+        raise InputError(
+            f"the stage {stage.title}: {stage.probe} gives a rate of the whole benchmark and names no items; "
+            "eyetest audit shows it, and filter: chance-aware removes what models answer without the image"
+        )
 
 
 def _judge_probed(case: FilterInput) -> Iterator[Verdict]:

@@ -7,6 +7,7 @@ import msgspec
 
 from eyetest.measures.stats.paired import holm
 from eyetest.probes import PROBES, Probe
+from eyetest.probes.kinds import names_items
 from eyetest.probes.subject import LEVEL, Subject
 from eyetest.records import NO_IMAGES, Finding, Severity, Verdict, VerdictKind
 
@@ -15,7 +16,7 @@ GRAVITY: dict[VerdictKind, int] = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """All findings, the worst first."""
+    """All findings, the worst first; those that give a rate of the benchmark name no item, whatever a file says."""
 
     benchmark: str
     fingerprint: str
@@ -25,7 +26,11 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     probes: tuple[str, ...]
     findings: tuple[Finding, ...]
     item_scores: dict[str, dict[str, float]] = {}
+    """How far above chance learners score each key: for a look of one's own; controls do nearly as well."""
     left_out: tuple[str, ...] = ()  # probes that were not asked for, so that what they look for was not tested
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "findings", tuple(map(without_unshown_items, self.findings)))
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
@@ -94,6 +99,13 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
         item_scores=subject.item_scores,
         left_out=tuple(name for name in PROBES if PROBES[name] not in probes),
     )
+
+
+def without_unshown_items(finding: Finding) -> Finding:
+    """The finding without its items, groups and their evidence where its kind does not name items."""
+    if names_items(finding):
+        return finding
+    return msgspec.structs.replace(finding, items=(), groups=(), evidence={})
 
 
 def gravest_first(finding: Finding) -> tuple[bool, int, int]:

@@ -5,11 +5,13 @@ both ways; recurring option sets are left out, as they only show which answer is
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
+import numpy as np
 
 from eyetest.errors import percent
 from eyetest.measures.stats.chance import as_odd, uneven
 from eyetest.probes.features import decimals
+from eyetest.probes.rates import rate_of
+from eyetest.probes.shortcuts import image_groups
 from eyetest.probes.subject import MIN_ITEMS, Subject, by_option_count, no_choices, probe, too_few
 from eyetest.records import Finding, Item, letter
 from eyetest.text import folded, holds_phrase, read_number, words
@@ -76,41 +78,40 @@ def positions(subject: Subject) -> Iterator[Finding]:
 
 @probe("named-answer", "Does the question name its own answer?")
 def named_answer(subject: Subject) -> Iterator[Finding]:
-    """The items, and a test of whether the named option is the gold more often than by chance."""
+    """A test of whether the option that the question names is the gold more often than by chance."""
     if not subject.choice_items:
         yield no_choices(named_answer.name, subject)
         return
-    named = [(item, only) for item in subject.choice_items if (only := only_named_option(item)) is not None]
-    golds = [item for item, only in named if item.gold[0] == only]
-    if not named:
+    places = [(item, only_named_option(item)) for item in subject.choice_items]
+    marked = [(item, {place}) for item, place in places if place is not None]
+    if not marked:
         title = "No question names just one of its options"
         yield Finding(probe=named_answer.name, kind="answer-in-question", severity="sound", title=title)
         return
-    evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
-    shown = [(item, {only}) for item, only in named]
-    found = _habit(subject, named_answer.name, "answer-in-question", "the only option that the question names", shown)
-    yield msgspec.structs.replace(found, verdict="review", evidence=evidence if found.items else {})
+    trait = "the only option that the question names"
+    yield _habit(subject, named_answer.name, "answer-in-question", trait, marked)
 
 
-def _habit(subject: Subject, probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int]]]) -> Finding:
-    """A test of how often the gold is among the options that show something, in either direction."""
-    chances = [len(showing) / len(item.choices) for item, showing in shown]
-    hits = [item.id for item, showing in shown if item.gold[0] in showing]
+def _habit(subject: Subject, probe: str, kind: str, trait: str, marked: Sequence[tuple[Item, set[int]]]) -> Finding:
+    """A test of how often the gold is among the options with a trait, in either direction, with its rate."""
+    chances = [len(places) / len(item.choices) for item, places in marked]
+    hits = [item.gold[0] in places for item, places in marked]
+    groups = image_groups([item for item, _ in marked])
+    rate = rate_of(np.array(hits, dtype=float), np.array(chances), groups)
     expected = sum(chances)
-    avoids = len(hits) < expected
+    avoids = sum(hits) < expected
     medium = subject.medium.one
+    consequence = f"rules options out without the {medium}" if avoids else f"needs no {medium}"
     return Finding(
         probe=probe,
         kind=kind,
         severity="suspect",
         verdict="keep",
-        title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
-        f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
-        detail="A guesser who knows this habit "
-        + (f"rules options out without the {medium}." if avoids else f"needs no {medium}."),
-        items=() if avoids else tuple(hits),
-        p=as_odd(len(hits), chances),
-        numbers={"n": len(shown), "hits": len(hits), "expected": expected},
+        title=f"The gold is {trait} in {'only ' if avoids else ''}{rate.sentence} "
+        f"of {len(marked):,} items; {percent(rate.chance)} by chance",
+        detail=f"A guesser who knows this habit {consequence}: {rate.above_chance} beside chance.",
+        p=as_odd(sum(hits), chances),
+        numbers={"n": len(marked), "hits": sum(hits), "expected": expected, **rate.numbers},
     )
 
 

@@ -1,7 +1,7 @@
 """Can golds be predicted without images? Learners (ridge; random trees; of options, or of question and options) train
 on the test set and are tested on held-out folds. The null draws golds at random within items; as both learners are
-linear in golds, these are further right-hand sides. Items are listed whose gold gets much more than chance from all
-learners, with the number that chance would list.
+linear in golds, these are further right-hand sides. Golds that get much more than chance from all learners are
+counted, beside the number that chance would give. Findings are rates of the benchmark and name no item (`kinds`).
 """
 
 from collections import Counter, defaultdict
@@ -28,6 +28,7 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
+from eyetest.probes.rates import Rate, rate_of
 from eyetest.probes.subject import LEVEL, MIN_ITEMS, Subject, probe, untested
 from eyetest.records import Finding, Item
 
@@ -36,7 +37,7 @@ LEAST_ITEMS = 100  # below this nothing can be learnt, so a sound result would s
 PERMUTATIONS = 199  # random golds for the null
 _FOLDS = 5
 _MOST_ITEMS = 4_000  # a larger benchmark is probed on a seeded sample of this size
-_SUSPICIOUS = 0.15  # an item is listed when both learners give its gold at least this much above chance
+_SUSPICIOUS = 0.15  # a gold counts as given away when both learners give it at least this much above chance
 _PENALTY = 500.0
 _WORD_WEIGHT = np.float32(3.0)  # puts rare hashed words under the same penalty as surface columns
 _WORD_DIMENSIONS = 32
@@ -111,7 +112,7 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
             with one_thread():
                 scores = fit(sample)
             guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
-        yield from _report(subject, table, guesses)
+        yield from _report(subject, table, guesses, groups)
     subject.progress(_shortcuts.summary, 1.0)
 
 
@@ -210,54 +211,55 @@ def summarise(hits: Floats, chances: Floats, where: NDArray[np.bool_]) -> dict[s
     }
 
 
-def _report(subject: Subject, table: OptionTable, guesses: Sequence[Guess]) -> Iterator[Finding]:
-    """The tests of one view, with the items that both learners find easy."""
+def _report(
+    subject: Subject, table: OptionTable, guesses: Sequence[Guess], groups: Sequence[int]
+) -> Iterator[Finding]:
+    """The tests of one view; scores of all items go to ``subject.item_scores``."""
     view = guesses[0].view
     mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
     scores = {item.id: round(float(score), 4) for item, score in zip(table.items, mean, strict=True)}
     subject.item_scores[f"shortcut:{view}"] = scores
-    least = np.min([guess.excess for guess in guesses], axis=0)
-    sure = least >= _SUSPICIOUS
-    listed = np.flatnonzero(sure[:, 0])
-    order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
-    evidence = {table.items[index].id: _evidence(table, guesses, index, subject.medium.many) for index in order}
     for guess in guesses:
-        yield _finding(subject, table, guess, evidence)
-    yield _given_away(view, evidence, sure[:, 1:].sum(axis=0), (len(table), len(subject.choice_items)))
+        yield _finding(subject, table, guess, groups)
+    least = np.min([guess.excess for guess in guesses], axis=0)
+    yield _given_away(view, least >= _SUSPICIOUS, groups, len(subject.choice_items))
 
 
-def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[int, int]) -> Finding:
-    """The test of how many items are listed, which detects a few strong shortcuts that accuracy hides."""
-    chance, most = float(by_chance.mean()), int(by_chance.max())
-    given_away = "1 gold is" if len(evidence) == 1 else f"{len(evidence):,} golds are"
+def _given_away(view: str, sure: NDArray[np.bool_], groups: Sequence[int], available: int) -> Finding:
+    """The test of how many golds get much more than chance, which detects strong shortcuts that accuracy hides."""
+    given_away, by_chance = int(sure[:, 0].sum()), sure[:, 1:].sum(axis=0)
+    rate = rate_of(sure[:, 0].astype(float), sure[:, 1:].mean(axis=1), groups)
+    chance, most, n = float(by_chance.mean()), int(by_chance.max()), len(sure)
     return Finding(
         probe=NAME,
         kind=f"{view}-given-away",
         severity="suspect",
-        title=f"From {_WHAT[view]} alone: {given_away} nearly given away, {chance:.0f} by chance",
-        detail=f"All learners give these golds much more than chance does; with random golds that happened to "
-        f"{chance:.1f} items, at most to {most} ({len(by_chance)} draws). Few items with one habit (the "
-        "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),
-        items=tuple(evidence),
-        evidence=evidence,
-        p=as_many(len(evidence), by_chance),
-        numbers={"n": of[0], "listed": len(evidence), "null_mean": chance, "null_max": most, "view": view},
+        verdict="keep",
+        title=f"From {_WHAT[view]} alone: {rate.sentence} of {n:,} golds nearly given away, "
+        f"{percent(rate.chance)} by chance",
+        detail=f"All learners give {given_away:,} golds much more than chance does; with random golds that happened "
+        f"to {chance:.1f}, at most to {most} ({len(by_chance)} draws). Few items with one habit (the gold is the "
+        "longest, the question names it) hardly move an accuracy; here they show. " + _sampled(n, available),
+        p=as_many(given_away, by_chance),
+        numbers={
+            "n": n,
+            "given_away": given_away,
+            "null_mean": chance,
+            "null_max": most,
+            "view": view,
+            **rate.numbers,
+        },
     )
 
 
-def _evidence(table: OptionTable, guesses: Sequence[Guess], index: int, media: str) -> str:
-    item, chance = table.items[index], 1 / table.counts[index]
-    scores = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
-    unseen = f"question and {media}" if guesses[0].view == "surface" else media
-    text = item.choices[item.gold[0]].text
-    shown = text if len(text) <= 60 else f"{text[:57]}…"
-    return f'the gold "{shown}" gets {scores} with {unseen} hidden; chance gives {percent(chance)}'
-
-
-def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[str, str]) -> Finding:
+def _finding(subject: Subject, table: OptionTable, guess: Guess, groups: Sequence[int]) -> Finding:
     chances = 1 / table.counts
+    rate = rate_of(guess.credits[:, 0], chances, groups)
     overall = summarise(guess.credits, chances, np.ones(len(table), dtype=bool))
     commonest = int(np.bincount(table.counts).argmax())
+    main = table.counts == commonest
+    main_groups = np.asarray(groups)[main].tolist()
+    main_rate = rate_of(guess.credits[main, 0], chances[main], main_groups)
     kinds = {
         kind: summarise(guess.credits, chances, where)
         for kind, where in {"numeric": table.numeric, "text": ~table.numeric}.items()
@@ -265,22 +267,23 @@ def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[
     }
     null = guess.credits[:, 1:].mean(axis=0)
     p, how = p_value(overall["accuracy"], null, overall["chance"], len(table))
-    numbers = overall | {
+    numbers = {
+        **overall,
+        **rate.numbers,
         "permutations": len(null),
         "p_from": how,
         "learner": guess.learner,
         "view": guess.view,
         "by_option_kind": kinds,
-        "commonest": {"options": commonest, **summarise(guess.credits, chances, table.counts == commonest)},
+        "commonest": {"options": commonest, **summarise(guess.credits, chances, main), **main_rate.numbers},
     }
     return Finding(
         probe=NAME,
         kind=f"{guess.view}-shortcut-{guess.learner}",
         severity="suspect",
-        title=_title(numbers, p),
-        detail=_detail(numbers, len(subject.choice_items), subject.medium.one),
-        items=tuple(evidence),
-        evidence=evidence,
+        verdict="keep",
+        title=_title(numbers, p, main_rate.sentence),
+        detail=_detail(numbers, len(subject.choice_items), subject.medium.one, rate),
         p=p,
         numbers=numbers,
     )
@@ -296,11 +299,11 @@ def where_it_sits(kinds: dict[str, dict[str, Any]]) -> str:
     return more if clear else ""
 
 
-def _title(numbers: dict[str, Any], p: float) -> str:
+def _title(numbers: dict[str, Any], p: float, rate: str) -> str:
     """Figures of the commonest option count, whose chance is a round number; true whether the test holds or not."""
     main = numbers["commonest"]
     learner = _LEARNERS[numbers["learner"]]
-    title = f"From {_WHAT[numbers['view']]} alone: {percent(main['accuracy'])} right by {learner}"
+    title = f"From {_WHAT[numbers['view']]} alone: {rate} right by {learner}"
     title += f", {percent(main['null_mean'])} by chance"
     if main["n"] < numbers["n"]:
         title += f" with {main['options']} options"
@@ -311,12 +314,12 @@ def _title(numbers: dict[str, Any], p: float) -> str:
     return title
 
 
-def _detail(numbers: dict[str, Any], available: int, medium: str) -> str:
+def _detail(numbers: dict[str, Any], available: int, medium: str, rate: Rate) -> str:
     text = (
         f"{_LEARNERS[numbers['learner']].capitalize()}, trained on the other folds (no {medium} in two of them), "
-        f"picked the gold in {percent(numbers['accuracy'])} of {numbers['n']:,} items; with random golds it picks "
-        f"{percent(numbers['null_mean'])} ± {percent(numbers['null_sd'])} ({numbers['permutations']} draws). "
-        "Positions of options were hidden from it. "
+        f"picked the gold in {rate.sentence} of {numbers['n']:,} items ({rate.above_chance} beside chance); with "
+        f"random golds it picks {percent(numbers['null_mean'])} ± {percent(numbers['null_sd'])} "
+        f"({numbers['permutations']} draws). Positions of options were hidden from it. "
     )
     text += _sampled(numbers["n"], available)
     for kind, figures in numbers["by_option_kind"].items():

@@ -34,7 +34,7 @@ class Subject:
         self.seed = seed
         self.progress = progress
         self.item_scores: dict[str, dict[str, float]] = {}
-        """Scores by name and item that probes leave for the report: how well a shortcut predicts each gold."""
+        """Scores by name and item that probes leave for programs: how well a shortcut predicts each gold."""
 
     @cached_property
     def items(self) -> list[Item]:

@@ -16,6 +16,7 @@ from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit, gravest_first
 from eyetest.probes.duplicates import duplicate_images
 from eyetest.probes.guessing import positions
+from eyetest.probes.kinds import WHY_NO_ITEMS
 from eyetest.records import Finding, ItemCounts, letter
 
 _ALARMS = ("bad", "suspect")
@@ -85,6 +86,7 @@ def write_audit_page(
         "alarms": [entry for entry in entries if entry.finding.severity in _ALARMS],
         "entries": entries,
         "tests": [finding for finding in audit.findings if finding.is_test],
+        "why_no_items": WHY_NO_ITEMS,
         "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in _told(audit, counts)],
         "album": album.images,
     }
@@ -102,10 +104,6 @@ def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, 
     chosen = spread(findings, most_items)
     wanted = {item for groups in chosen for group in groups for item in group}
     items = {item.id: item for item in benchmark if item.id in wanted} if wanted else {}
-    scores = {
-        name: [(what, f"{round(of[name], 2) + 0.0:.2f}") for what, of in audit.item_scores.items() if name in of]
-        for name in wanted
-    }
     entries = []
     for number, (finding, groups) in enumerate(zip(findings, chosen, strict=True), 1):
         known = {"items": len(finding.items), "groups": len(finding.groups)}
@@ -113,7 +111,7 @@ def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, 
         shown = []
         for group in groups:
             views = [
-                show_item(name, clip(finding.evidence.get(name, ""), 600), scores[name], items.get(name), album)
+                show_item(name, clip(finding.evidence.get(name, ""), 600), [], items.get(name), album)
                 for name in group[:_IN_GROUP]
             ]
             whole = at.named(group) if {*group} <= {*finding.items} else ItemCount(len(group))

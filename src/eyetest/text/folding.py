@@ -124,14 +124,19 @@ def normalized(text: str) -> str:
 
 
 def option_key(text: str) -> str:
-    """A key shared by equal options of one item; Aa is not AA there, and r′ is not r."""
+    """A key shared by equal options of one item; Aa is not AA there, r′ is not r, and s** (no bold text) is not s."""
 
     def in_one_case(match: re.Match[str]) -> str:
         word = match[0]  # XaXa and words of up to two letters may be symbols, whose case counts
         is_word = len(word) > 2 and word in (word.lower(), word.upper(), word.capitalize())
         return word.casefold() if is_word else word
 
-    return _WRITTEN.sub(in_one_case, trimmed(composed(text))) + "′" * bool(_PRIME.search(text))
+    plain = composed(text)
+    before, after = len(plain) - len(plain.lstrip("*")), len(plain) - len(plain.rstrip("*"))
+    is_symbol = before != after and max(before, after) > 1  # `trimmed` keeps a single star
+    stars = ("*" * before, "*" * after) if is_symbol else ("", "")
+    key = _WRITTEN.sub(in_one_case, trimmed(plain)) + "′" * bool(_PRIME.search(text))
+    return stars[0] + key + stars[1]
 
 
 def words(text: str) -> list[str]:

@@ -34,9 +34,6 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "difficulty": frozenset({"trivially-easy"}),
     "duplicate-items": _COPIES,
     "duplicate-images": _COPIES,
-    "named-answer": frozenset({"answer-in-question"}),
-    "shortcuts": frozenset({"gold-longest", "answer-in-question", "answerable-from-facts"}),
-    "surface-cues": frozenset({"gold-longest"}),
     "malformed": frozenset({"two-right-options"}),
 }
 """Which flaws a screen or probe looks for. A stage with a name of its own looks for all of them."""

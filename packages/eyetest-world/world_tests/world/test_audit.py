@@ -1,7 +1,6 @@
 """What the model-free audit makes of worlds: nothing of a clean one, and of a spoilt one what can be seen unasked."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from eyetest_world import Rates, grade
@@ -34,16 +33,15 @@ def test_repeats_are_found_and_nothing_else_is_taken_for_one(tmp_path: Path) -> 
         assert (found[flaw].planted, found[flaw].recall.value, found[flaw].precision.value) == (25, 1, 1)
 
 
-def test_answers_in_questions_are_found(default_world: World, record_property: Any) -> None:
-    """The probe looks for words: golds that are numbers, or a letter, are beyond it."""
+def test_answers_in_questions_are_counted(default_world: World) -> None:
+    """The probe looks for words: golds that are numbers, or a letter, are beyond it. It names no item."""
     audit = run_audit(Subject(default_world.benchmark), ["named-answer"])
-    found = graded(default_world, audit)["answer-in-question"]
-    flagged = {one.item for one in audit.verdicts(list(default_world.items)) if one.verdict != "keep"}
+    [finding] = audit.findings
     golds = {item.id: item.choices[item.gold[0]].text for item in default_world.items.values()}
     said = [truth.item for truth in default_world.with_flaw("answer-in-question")]
     in_words = {item for item in said if read_number(golds[item]) is None and len(golds[item]) > 2}
     assert len(in_words) >= 10
-    assert in_words <= flagged
-    print(f"answer in question: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
-    record_property("answer-in-question", str((found.recall.value, found.precision.value)))
-    assert (found.precision.value or 0) >= 0.9
+    assert len(in_words) <= finding.numbers["hits"] <= 1.2 * len(in_words)
+    assert finding.numbers["gain_low"] > 0
+    assert finding.severity == "suspect"
+    assert not audit.suggested

@@ -73,7 +73,7 @@ _TITLES = {
     "golds": ("doubtful golds", "vision models with the image agree against the gold; for review"),
     _WHOLE: (
         "all together",
-        "duplicates, no image (chance-aware), surface cues, leaks and doubtful golds, one after the other; "
+        "duplicates, no image (chance-aware), leaks and doubtful golds, one after the other; "
         "each learns from the answers to all items",
     ),
 }

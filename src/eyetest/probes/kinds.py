@@ -1,0 +1,131 @@
+"""The kinds of findings: which name single items, and which give a rate of the whole benchmark, with the evidence.
+
+A kind names items only if a list of them says something about these items. That is so where the finding is a fact
+that everybody sees who opens the item, and where a reader who does not know which items are findings confirms them
+much more often than controls: by at least half (`LEAST_EXCESS`), with a 95 % interval above 0. All else is a test of
+a rule or a learner. It says how often keys can be picked without the image, and nothing of any single item: readers
+pick the keys of most other items as well. Figures are recounted from docs/gallery/judged.csv and replicated.csv by
+tests/probes/test_kinds.py.
+"""
+
+from typing import Literal, NamedTuple
+
+from eyetest.records import NO_IMAGES, Finding
+
+LEAST_EXCESS = 0.5  # a list in which most items would hold if drawn at random informs of fewer than half of them
+
+Basis = Literal["fact", "judged", "rate", "about the audit"]
+"""Why a kind names items (a fact, judged), or why it does not (a rate, a note about the audit itself)."""
+
+
+class Judged(NamedTuple):
+    """How many findings and controls a blind reader confirmed, of how many."""
+
+    findings: tuple[int, int]
+    controls: tuple[int, int]
+
+
+class Replicates(NamedTuple):
+    """In how many benchmarks findings from one half held on the other, of how many."""
+
+    held: int
+    benchmarks: int
+
+
+class FindingKind(NamedTuple):
+    """What a finding of a kind may name, and what this rests on."""
+
+    probe: str
+    name: str
+    basis: Basis
+    judged: Judged | None = None
+    replicates: Replicates | None = None
+
+    @property
+    def names_items(self) -> bool:
+        """Whether its items are listed, and acted on."""
+        return self.basis in ("fact", "judged")
+
+
+_DEFECTS = {
+    "lost-option": None,
+    "empty-option": Judged((1, 1), (0, 1)),
+    "lost-gold": Judged((1, 1), (0, 1)),
+    "several-golds": None,
+    "one-option": None,
+    "more-images-named": None,
+    "missing-image": None,
+    "unnamed-image": None,
+    "no-question": None,
+    "letter-without-options": None,
+    "reference-not-offered": None,
+    "unreadable-image": None,
+    "one-colour-image": None,
+}
+_JUDGED = (
+    FindingKind("malformed", "equal-options", "judged", Judged((35, 36), (0, 36))),
+    FindingKind("malformed", "missing-gold", "judged", Judged((30, 41), (0, 17))),
+    FindingKind("malformed", "no-image", "judged", Judged((5, 5), (0, 5))),
+    FindingKind("option-order", "letter-options", "judged", Judged((19, 20), (0, 20))),
+    FindingKind("option-order", "above-not-last", "judged", Judged((3, 4), (0, 4))),
+    FindingKind("duplicate-items", "duplicate-items", "judged", Judged((23, 23), (0, 23))),
+    FindingKind("duplicate-items", "contradicting-golds", "judged", Judged((2, 2), (0, 2))),
+    FindingKind("duplicate-images", "near-identical-images", "judged", Judged((51, 54), (1, 52))),
+)
+_FACTS = (
+    *(FindingKind("malformed", name, "fact", judged) for name, judged in _DEFECTS.items()),
+    FindingKind("option-order", "named-options", "fact"),
+    FindingKind("duplicate-images", "identical-images", "fact"),
+    FindingKind("duplicate-images", "images-across-splits", "fact"),
+    FindingKind("duplicate-images", "repeats-on-copied-images", "fact", Judged((1, 1), (0, 1))),
+)
+_RATES = (
+    FindingKind("frequent-answer", "frequent-answer", "rate", None, Replicates(1, 3)),
+    FindingKind("positions", "gold-position", "rate", None, Replicates(3, 6)),
+    FindingKind("named-answer", "answer-in-question", "rate", Judged((7, 7), (7, 7)), Replicates(1, 1)),
+    FindingKind("surface-cues", "gold-longest", "rate", None, Replicates(3, 6)),
+    FindingKind("surface-cues", "gold-shortest", "rate", None, Replicates(4, 5)),
+    FindingKind("surface-cues", "gold-precise", "rate", None, Replicates(1, 1)),
+    FindingKind("surface-cues", "gold-case", "rate", None, Replicates(1, 1)),
+    FindingKind("surface-cues", "gold-odd-one-out", "rate", None, Replicates(2, 2)),
+    FindingKind("surface-cues", "gold-common-words", "rate", None, Replicates(3, 3)),
+    FindingKind("surface-cues", "gold-middle", "rate", None, Replicates(2, 3)),
+    FindingKind("shortcuts", "surface-shortcut-linear", "rate", None, Replicates(9, 10)),
+    FindingKind("shortcuts", "surface-shortcut-trees", "rate", None, Replicates(8, 11)),
+    FindingKind("shortcuts", "text-shortcut-linear", "rate", None, Replicates(13, 14)),
+    FindingKind("shortcuts", "text-shortcut-trees", "rate", None, Replicates(12, 14)),
+    FindingKind("shortcuts", "surface-given-away", "rate", Judged((54, 58), (41, 57))),
+    FindingKind("shortcuts", "text-given-away", "rate", Judged((69, 78), (51, 74))),
+)
+_ABOUT_THE_AUDIT = (
+    FindingKind("malformed", NO_IMAGES, "about the audit"),
+    FindingKind("malformed", "unread-media", "about the audit"),
+    FindingKind("duplicate-items", "not-compared", "about the audit"),
+    FindingKind("shortcuts", "too-few-to-learn", "about the audit"),
+    FindingKind("", "too-few", "about the audit"),  # of any probe that has too little to test
+    FindingKind("", "no-choices", "about the audit"),
+)
+KINDS = {kind.name: kind for kind in (*_JUDGED, *_FACTS, *_RATES, *_ABOUT_THE_AUDIT)}
+"""By name. The two families carry what they count in their findings' kinds: ``gold-position-4``."""
+_FAMILIES = ("gold-position", "frequent-answer")
+WHY_NO_ITEMS = (
+    "A test gives a rate of the whole benchmark and names no items: readers pick the key of most other items as well."
+)
+
+
+def kind_of(name: str) -> FindingKind | None:
+    """The declared kind of a finding; None for a kind of a probe of one's own."""
+    family = next((family for family in _FAMILIES if name.startswith(f"{family}-")), name)
+    return KINDS.get(family)
+
+
+def names_items(finding: Finding) -> bool:
+    """Whether a finding's items may be listed and acted on. A test of a probe of one's own is a rate, too."""
+    kind = kind_of(finding.kind)
+    return kind.names_items if kind else not finding.is_test
+
+
+def only_rates(probe: str) -> bool:
+    """Whether a probe tests the benchmark as a whole, so that no finding of it names an item."""
+    declared = [kind for kind in KINDS.values() if kind.probe == probe]
+    return bool(declared) and not any(kind.names_items for kind in declared)

@@ -39,7 +39,7 @@ from eyetest.measures.stats.intervals import Bools, Floats
 
 FEWEST_CLEAN = 5  # with fewer, the range of ability among them says nothing
 _FEWEST_FOR_SLOPE = 10
-_OUTSIDE, _OUTSIDE_OF_FEW = 0.01, 0.025  # two-sided; few clean models have too wide a range otherwise
+_OUTSIDE, _OUTSIDE_OF_FEW = 0.01, 0.05  # two-sided; few clean models have too wide a range otherwise
 _TAIL = 0.05
 _MARGIN = 1.15  # of the spread: without it 2 to 4 % of clean models are below .01, because E has heavier tails
 _MAD = 1.4826

@@ -1,6 +1,7 @@
 """Clean models that know more are not called contaminated, and a leak at equal knowledge is found.
 
-The generators share nothing with the product. Six were in view while it was made, six were kept (design/contamination.md).
+The generators share nothing with the product. Six were in view while it was made, six were kept
+(design/contamination.md).
 """
 
 from collections.abc import Callable
@@ -218,6 +219,19 @@ def test_a_model_that_knows_more_has_no_p_and_the_ability_that_differs_is_named(
     assert found.outside is not None
     assert found.outside.name == "fresh items"
     assert found.outside.values[-1] > found.outside.values[:-1].max()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03])
+def test_clean_models_with_few_answers_of_worth_are_not_found(share: float) -> None:
+    """The clean models give a key in 1 % of families; nearly all answers of all models are worth 0."""
+    rng = np.random.default_rng(5)
+    found = list[float | None]()
+    for _ in range(60):
+        clean, tested = rng.random((10, 400, 2)) < 0.01, rng.random((10, 400, 2)) < share
+        values = np.concatenate([clean, tested]).astype(float)
+        found += p_values(Answers(values[:, :, 0], values[:, :, 1:]), 10)
+    assert np.mean([p is not None and p < 0.05 for p in found]) < 0.08
+    assert np.mean([p is not None and p < 0.01 for p in found]) < 0.02
 
 
 def test_p_is_that_of_a_t_test_of_one_new_value() -> None:

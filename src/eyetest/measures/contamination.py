@@ -42,6 +42,7 @@ that are remembered then outweigh many small preferences, and of its probability
 _LIKELIHOODS, _BLIND_ANSWERS, _TO_TWINS = _EVIDENCE
 _DETECTABLE = {"detectable": memorization.REMEMBERED, "detectable_half": memorization.HALF}
 _SHAPE = {"held": pl.Float64, "chance": pl.Float64, "evidence": pl.String}
+NAMED_AS_CLEAN = "named as clean"
 _NO_P = "no_p"
 """The column that says why a model has no p beside clean models."""
 _EXACT = (
@@ -78,7 +79,7 @@ def contamination(results: Results, settings: Settings) -> Measured:
     notes = [_CANNOT]
     if clean:
         fresh = _fresh_ability(results, scores, keys, settings.by)
-        notes += _compare_rows(rows, clean, Series(tuple(keys), held, fresh), settings.level)
+        notes += _compare_rows(rows, clean, Series(tuple(keys), held, fresh))
     else:
         notes.append(_EXACT)
     numbers = ("p", *_DETECTABLE, *NOTHING.named("dose"))
@@ -122,18 +123,18 @@ class Series(NamedTuple):
         return values.item() if len(values) else None
 
 
-def _compare_rows(rows: list[dict[str, Any]], clean: Sequence[str], series: Series, level: float) -> Iterator[str]:
-    """Replace the p and the dose of each row by those beside the clean models; clean models themselves have none."""
+def _compare_rows(rows: list[dict[str, Any]], clean: Sequence[str], series: Series) -> Iterator[str]:
+    """Replace the p of each row by that beside the clean models, which themselves have none."""
     around = [key for key in series.keys if key != "model"]
     references = [dict(row) for row in rows if row["model"] in clean and row["evidence"] is not None]
     for row in rows:
         alike = [reference for reference in references if _is_alike(row, reference, around)]
         p, reason = _p_beside(row, alike, clean, series)
-        row.update(dict.fromkeys(_DETECTABLE) | {"p": p, _NO_P: reason})
-        row.update(_dose_beside(row, alike, level))
+        row.update({"p": p, _NO_P: reason, **dict.fromkeys(_DETECTABLE), **NOTHING.named("dose")})
         if row["model"] not in clean and reason is not None:
             yield f"{row['model']} has no p: {reason}"
     yield f"p is relative to {listed(clean, len(clean))}, named as clean, at equal ability"
+    yield "the share of items seen and the smallest detectable one belong to the exact p, without clean models"
 
 
 def _is_alike(row: dict[str, Any], reference: dict[str, Any], around: Sequence[str]) -> bool:
@@ -145,7 +146,7 @@ def _p_beside(
 ) -> tuple[float | None, str | None]:
     """The p of a model beside clean ones, or why there is none."""
     if row["model"] in clean:
-        return None, "named as clean"
+        return None, NAMED_AS_CLEAN
     if row["evidence"] is None:
         return None, "no answers to an original and its twin that can be compared"
     if len(references) < FEWEST_CLEAN:
@@ -180,18 +181,6 @@ def _shared_members(tables: Sequence[pl.DataFrame]) -> tuple[Floats, Members]:
     families = shared.select(pl.struct("benchmark", "of").rle_id()).to_series().to_numpy().astype(np.int64)
     values = shared.select(f"model {number}" for number in range(len(tables))).to_numpy().T
     return values.astype(float), Members(families, shared.get_column("first").to_numpy())
-
-
-def _dose_beside(row: dict[str, Any], references: Sequence[dict[str, Any]], level: float) -> dict[str, Any]:
-    """The dose above what clean models have; none where there is no p."""
-    doses = [reference["dose"] for reference in references if reference["dose"] is not None]
-    if row["p"] is None or row["dose"] is None or not doses:
-        return NOTHING.named("dose")
-    low = 0.0
-    if row["p"] < (1 - level) / 2 and row["dose_low"] is not None:
-        low = max(0.0, row["dose_low"] - max(doses))
-    value = max(low, row["dose"] - float(np.mean(doses)))
-    return {"dose": value, "dose_low": low, "dose_high": row["dose_high"]}
 
 
 def _answers(results: Results, by: Sequence[str]) -> pl.LazyFrame:

@@ -19,7 +19,7 @@ p is the larger of two one-sided tests of one new value: the t test of ``E`` aga
 `_FEWEST_FOR_SLOPE` clean models on, the same after a linear regression of ``E`` on ability, with the error of the
 extrapolation. Ability is read where memory of originals has little effect: fresh items where there are any, else the
 share of families whose original is preferred to its twins. A model whose ability lies outside that of the clean ones
-(a t test of one new value) gets no p, since nothing is known of clean models like it.
+(t tests of one new value, adjusted by their number) gets no p, since nothing is known of clean models like it.
 
 Sources: prediction interval of a regression (Seber & Lee, Linear Regression Analysis, 2003, 5.3); leave-one-out means
 so that a clean model is compared as a new one is. Assumed: some clean models of the tested model's ability are named,
@@ -79,7 +79,7 @@ def compare_with_clean(held: Floats, members: Members, fresh: Floats | None, *, 
     if fresh is not None:
         abilities.insert(0, Ability("fresh items", fresh))
     for ability in abilities:
-        if _is_outside(ability.values):
+        if _is_outside(ability.values, len(abilities)):
             return Comparison(None, ability)
     excess = _tail_excess(held, members) if likelihoods else _intercepts(differences)
     p = _p_of_last(excess, None)
@@ -114,15 +114,15 @@ def _abilities(held: Floats, differences: Floats, members: Members, *, likelihoo
     return abilities
 
 
-def _is_outside(values: Floats) -> bool:
-    """Whether the last value lies outside the others, by a two-sided t test of one new value."""
+def _is_outside(values: Floats, tests: int) -> bool:
+    """Whether the last value lies outside the others, by a two-sided t test of one new value, one of some tests."""
     clean, count = values[:-1], len(values) - 1
     distance = abs(float(values[-1] - clean.mean()))
     if distance <= _ROUNDING:
         return False
     spread = float(clean.std(ddof=1)) * np.sqrt(1 + 1 / count)
     level = _OUTSIDE if count >= _FEWEST_FOR_SLOPE else _OUTSIDE_OF_FEW
-    return distance > spread * float(scipy.special.stdtrit(count - 1, 1 - level / 2))
+    return distance > spread * float(scipy.special.stdtrit(count - 1, 1 - level / tests / 2))
 
 
 def _fits(values: Floats) -> tuple[Floats, Floats]:

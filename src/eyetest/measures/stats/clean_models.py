@@ -15,11 +15,13 @@ times 1.48::
 With answers, which are 0 or 1: ``E`` is the intercept of a family's original less its twins on the same difference
 among the clean models.
 
-p is the larger of two one-sided tests of one new value: the t test of ``E`` against the clean models, and, from
-`_FEWEST_FOR_SLOPE` clean models on, the same after a linear regression of ``E`` on ability, with the error of the
-extrapolation. Ability is read where memory of originals has little effect: fresh items where there are any, else the
-share of families whose original is preferred to its twins. A model whose ability lies outside that of the clean ones
-(t tests of one new value, adjusted by their number) gets no p, since nothing is known of clean models like it.
+p is the largest of some one-sided tests of one new value: the t test of ``E`` against the clean models, and, from
+`_FEWEST_FOR_SLOPE` clean models on, the same after a linear regression of ``E`` on each ability, with the error of
+the extrapolation. Ability is read where memory of some originals has little effect: fresh items where there are any,
+the share of families whose original is preferred to its twins, and the slope of the regression above for originals
+beside that for twins (from answers, how often the keys of twins are given). A model whose ability lies outside that
+of the clean ones (t tests of one new value, adjusted by their number) gets no p, since nothing is known of clean
+models like it.
 
 Sources: prediction interval of a regression (Seber & Lee, Linear Regression Analysis, 2003, 5.3); leave-one-out means
 so that a clean model is compared as a new one is. Assumed: some clean models of the tested model's ability are named,
@@ -39,12 +41,13 @@ from eyetest.measures.stats.intervals import Bools, Floats
 
 FEWEST_CLEAN = 5  # with fewer, the range of ability among them says nothing
 _FEWEST_FOR_SLOPE = 10
-_OUTSIDE, _OUTSIDE_OF_FEW = 0.01, 0.05  # two-sided; few clean models have too wide a range otherwise
+_OUTSIDE, _OUTSIDE_OF_FEW = 0.05, 0.15  # two-sided; the range of a few clean models is known least
 _TAIL = 0.05
 _MARGIN = 1.15  # of the spread: without it 2 to 4 % of clean models are below .01, because E has heavier tails
 _MAD = 1.4826
 _CERTAIN = 9.0  # log-odds, at most
 _ROUNDING = 1e-9
+_FLAT = 0.02  # a slope on the clean models that is not told from none
 
 
 class Members(NamedTuple):
@@ -74,18 +77,19 @@ def compare_with_clean(held: Floats, members: Members, fresh: Floats | None, *, 
     ``held`` has no gaps, and every family one original and at least one twin. ``fresh`` is what each model reaches on
     fresh items. ``likelihoods`` tells probabilities from answers.
     """
-    differences = _less_twins(_log_odds(held) if likelihoods else held, members)
-    abilities = _abilities(held, differences, members, likelihoods=likelihoods)
+    values = _log_odds(held) if likelihoods else held
+    differences = _less_twins(values, members)
+    abilities = _abilities(values, differences, members, likelihoods=likelihoods)
     if fresh is not None:
         abilities.insert(0, Ability("fresh items", fresh))
     for ability in abilities:
         if _is_outside(ability.values, len(abilities)):
             return Comparison(None, ability)
-    excess = _tail_excess(held, members) if likelihoods else _intercepts(differences)
+    excess = _tail_excess(values, members) if likelihoods else _intercepts(differences)
     p = _p_of_last(excess, None)
     if p is not None and len(excess) > _FEWEST_FOR_SLOPE:
-        beside_ability = _p_of_last(excess, abilities[0].values)
-        p = p if beside_ability is None else max(p, beside_ability)
+        at_ability = [_p_of_last(excess, ability.values) for ability in abilities]
+        p = max(p, *(value for value in at_ability if value is not None))
     return Comparison(p)
 
 
@@ -105,12 +109,18 @@ def _less_twins(values: Floats, members: Members) -> Floats:
     return originals - sums / counts
 
 
-def _abilities(held: Floats, differences: Floats, members: Members, *, likelihoods: bool) -> list[Ability]:
-    """How often a model prefers originals; from answers also how often it gives the keys of twins."""
+def _abilities(values: Floats, differences: Floats, members: Members, *, likelihoods: bool) -> list[Ability]:
+    """How often a model prefers originals, and how steeply it follows the clean models on them, beside on twins; from
+    answers, how often it gives the keys of twins.
+    """
     preferred = (differences > _ROUNDING).mean(axis=1) + (np.abs(differences) <= _ROUNDING).mean(axis=1) / 2
     abilities = [Ability("originals preferred to twins", preferred)]
-    if not likelihoods:
-        abilities.append(Ability("keys of twins", held[:, ~members.original].mean(axis=1)))
+    if likelihoods:
+        steepness, on_twins = (_fits(values[:, own])[0] for own in (members.original, ~members.original))
+        ratio = steepness / np.where(np.abs(on_twins) > _FLAT, on_twins, _FLAT)
+        abilities.append(Ability("slope on the clean models, of originals beside twins", ratio))
+    else:
+        abilities.append(Ability("keys of twins", values[:, ~members.original].mean(axis=1)))
     return abilities
 
 
@@ -148,9 +158,8 @@ def _intercepts(differences: Floats) -> Floats:
     return np.asarray(_fits(differences)[1].mean(axis=1))
 
 
-def _tail_excess(held: Floats, members: Members) -> Floats:
+def _tail_excess(log_odds: Floats, members: Members) -> Floats:
     """E of each model: the upper tail of originals against the tails of twins and the lower tail of originals."""
-    log_odds = _log_odds(held)
     originals, twins = (_centred_residuals(log_odds[:, own]) for own in (members.original, ~members.original))
     spread = _MAD * np.median(np.abs(twins), axis=1)
     usual = (_upper_tail(twins) + _upper_tail(-originals)) / 2

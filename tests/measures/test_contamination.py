@@ -118,9 +118,9 @@ def test_where_people_chose_the_keys_models_are_compared_with_clean_ones() -> No
     exact test. Beside clean models the one that knows more has a sentence in place of a p.
     """
     rows = [row for row in items(Random(3)) if row["tag.edition"] != "fresh"]
-    clean = [f"clean-{number}" for number in range(8)]
+    clean = [f"clean-{number}" for number in range(12)]
     models = dict.fromkeys(clean, 0.0) | {"alike": 0.0, "knows": 0.0, "leaked": 0.03}
-    found = with_likelihoods(np.random.default_rng(3), rows, models, dict.fromkeys(models, 0.4) | {"knows": 0.8})
+    found = with_likelihoods(np.random.default_rng(2), rows, models, dict.fromkeys(models, 0.4) | {"knows": 0.8})
     assert max(measure("contamination", found).table["p"]) < 0.01
     beside = measure("contamination", found, clean=",".join(clean))
     table = by_model(beside.table)
@@ -208,13 +208,13 @@ def test_answers_in_words_count_as_letters_do() -> None:
 @pytest.mark.parametrize("modality", ["image", "no-image"])
 def test_fresh_items_show_the_ability_of_models_that_answer(modality: str) -> None:
     """Of two models that know more than the clean ones, the one that sees more fresh items too has no p."""
-    rng, rows = Random(8), items(Random(8), count=200)
-    said = [row for number in range(8) for row in answers(rows, f"clean-{number}", rng, 0.3, modality=modality)]
+    rng, rows = Random(9), items(Random(9), count=150)
+    said = [row for number in range(12) for row in answers(rows, f"clean-{number}", rng, 0.3, modality=modality)]
     said += [
         *answers(rows, "alike", rng, 0.3, modality=modality),
         *answers(rows, "able", rng, 0.8, modality=modality),
     ]
-    names = ",".join(f"clean-{number}" for number in range(8))
+    names = ",".join(f"clean-{number}" for number in range(12))
     table = by_model(measure("contamination", results(said, rows), clean=names).table)
     assert table["alike"]["p"] > 0.01
     assert table["able"]["p"] is None

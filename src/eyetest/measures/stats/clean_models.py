@@ -41,7 +41,7 @@ from eyetest.measures.stats.intervals import Bools, Floats
 
 FEWEST_CLEAN = 5  # with fewer, the range of ability among them says nothing
 _FEWEST_FOR_SLOPE = 10
-_OUTSIDE, _OUTSIDE_OF_FEW = 0.05, 0.15  # two-sided; the range of a few clean models is known least
+_OUTSIDE = 0.15  # two-sided, of five clean models; their range is less known than that of many
 _TAIL = 0.05
 _MARGIN = 1.15  # of the spread: without it 2 to 4 % of clean models are below .01, because E has heavier tails
 _MAD = 1.4826
@@ -94,7 +94,8 @@ def compare_with_clean(held: Floats, members: Members, fresh: Floats | None, *, 
 
 
 def _log_odds(held: Floats) -> Floats:
-    return np.clip(scipy.special.logit(np.clip(held, _ROUNDING, 1 - _ROUNDING)), -_CERTAIN, _CERTAIN)
+    log_odds = scipy.special.logit(np.clip(held, _ROUNDING, 1 - _ROUNDING))
+    return np.asarray(np.clip(log_odds, -_CERTAIN, _CERTAIN))
 
 
 def _less_twins(values: Floats, members: Members) -> Floats:
@@ -131,8 +132,8 @@ def _is_outside(values: Floats, tests: int) -> bool:
     if distance <= _ROUNDING:
         return False
     spread = float(clean.std(ddof=1)) * np.sqrt(1 + 1 / count)
-    level = _OUTSIDE if count >= _FEWEST_FOR_SLOPE else _OUTSIDE_OF_FEW
-    return distance > spread * float(scipy.special.stdtrit(count - 1, 1 - level / tests / 2))
+    level = _OUTSIDE * (FEWEST_CLEAN / count) ** 2
+    return distance > float(spread) * float(scipy.special.stdtrit(count - 1, 1 - level / tests / 2))
 
 
 def _fits(values: Floats) -> tuple[Floats, Floats]:

@@ -105,7 +105,7 @@ def figures(half: Half, table: pl.DataFrame) -> pl.DataFrame:
                 rows.append({"twins": twins.name, "p": "exact", "level": level, "models": cell, "share": share})
         rng = np.random.default_rng(0)
         for _ in range(_SPLITS):
-            references = rng.permutation(cells["clean"])[:_REFERENCES]
+            references = rng.permutation(cells["clean"])[:_REFERENCES].tolist()
             for cell, where in cells.items():
                 tested = [one for one in where if one not in references]
                 found = [

@@ -6,9 +6,12 @@ from pathlib import Path
 import eyetest_world
 import polars as pl
 import pytest
+from eyetest_world.commands import renew
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
+from eyetest.commands.certify import Statement
+from eyetest.errors import InputError
 from tests.scoring.test_oracles import bring
 from tests.support.command import call
 
@@ -107,3 +110,26 @@ def test_a_real_benchmark_with_recorded_answers(
     assert not lines["contamination"].is_tested
     assert et.certify(check=tmp_path / "page.html").exit_code == 0
     assert et.certify(source, tmp_path / "less", check=tmp_path / "page.html").exit_code == 1
+
+
+def test_clean_models_are_named_on_the_page_and_p_is_adjusted(tmp_path: Path) -> None:
+    """Every p is relative to the named models, or the page says why there is none."""
+    world = eyetest_world.new_world(tmp_path / "world", eyetest_world.load_rates("none"), items=40, size=64, seed=5)
+    twins = renew(world, to=tmp_path / "twins", twins=1).benchmark
+    models = {f"m{seed}": f"scripted:right=0.6,seed={seed}" for seed in range(7)}
+    et.run(twins, models=models, to=tmp_path / "run")
+    plain = contamination_line(et.certify(twins, tmp_path / "run", page=tmp_path / "plain.html"))
+    assert all("Holm over all models" in says and "if memories are firm" in says for says in plain.says)
+    page = et.certify(twins, tmp_path / "run", page=tmp_path / "page.html", clean="m0,m1,m2,m3,m4")
+    made = contamination_line(page)
+    assert made.says[0].startswith("m0: named as clean")
+    assert all("relative to" in says or "not tested" in says for says in made.says)
+    assert made.command.endswith("--set clean=m0,m1,m2,m3,m4")
+    assert et.certify(check=tmp_path / "page.html").exit_code == 0
+    with pytest.raises(InputError, match="clean"):
+        et.certify(check=tmp_path / "page.html", clean="m0")
+
+
+def contamination_line(made: et.Certificate) -> Statement:
+    (line,) = [line for line in made.about.lines if line.name == "contamination"]
+    return line

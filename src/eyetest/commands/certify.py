@@ -33,6 +33,7 @@ def certify(
     *runs: AnyRun,
     page: Annotated[AnyPath | None, _WRITTEN] = None,
     check: AnyPath | None = None,
+    clean: str = "",
     overwrite: Overwrite = False,
 ) -> "Certificate":
     """Write one page of evidence about a benchmark, or recompute such a page.
@@ -46,6 +47,7 @@ def certify(
         runs: Runs over it, with and without the image where there are any.
         page: The page.
         check: A page to recompute, from the paths that it names or from BENCH RUN….
+        clean: Models known not to have seen the benchmark, A,B,…: contamination is relative to them.
         overwrite: Replace a page that eyetest wrote before.
 
     Examples:
@@ -57,22 +59,26 @@ def certify(
         0
 
     """
+    from eyetest.measures import Settings
     from eyetest.pages.page import fill_page, write_page
     from eyetest.store import refuse_to_lose
 
     if (page is None) == (check is None):
         raise InputError(f"name what to write, {param('page', 'FILE')}, or what to check, {param('check', 'FILE')}")
     if check is not None:
+        if clean:
+            raise InputError(f"{heading('clean')}: a page that is checked names its clean models itself")
         file = path_of(check, "check")
         stated, text = _read(file)
         given = (bench, *flat(runs)) if bench is not None else tuple(file.parent / path for path in stated.paths)
         whole = text == fill_page(_TEMPLATE, {"about": stated}, "eyetest.commands").lstrip()
-        return Certificate(_certified(given[0], given[1:], file, stated.seed), stated, whole_page=whole)
+        settings = Settings(seed=stated.seed, own={"clean": stated.clean})
+        return Certificate(_certified(given[0], given[1:], file, settings), stated, whole_page=whole)
     file = new_path(page, "page")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if bench is None:
         raise InputError("name a benchmark, and runs over it")
-    found = _certified(bench, flat(runs), file)
+    found = _certified(bench, flat(runs), file, Settings(own={"clean": clean}))
     write_page(_TEMPLATE, {"about": found}, file, overwrite=overwrite, package="eyetest.commands")
     return Certificate(found, notes=(f"page → {file}",))
 
@@ -104,13 +110,15 @@ class About:
     lines: tuple[Statement, ...]
     digest: str = ""
     medium: tuple[str, str] = ("image", "images")  # what sentences call that which the items show
+    clean: str = ""  # the models that are named as clean
 
     @property
     def computed(self) -> str:
         """The hash over inputs, version, seed and lines."""
         shown = self.medium if self.medium != ("image", "images") else ()
+        named = (self.clean,) if self.clean else ()
         contents = msgspec.json.encode(
-            (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines, *shown)
+            (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines, *shown, *named)
         )
         return hashlib.sha256(contents).hexdigest()
 
@@ -158,10 +166,9 @@ def _read(file: Path) -> tuple[About, str]:
         raise InputError(f"{heading('check')}: {file} is no certificate: {first_line(error)}") from None
 
 
-def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> About:
+def _certified(bench: Bench, runs: Sequence[Any], file: Path, settings: "Settings") -> About:
     """Everything computed anew."""
     from eyetest.benchmarks.media import medium_names
-    from eyetest.measures import Settings
     from eyetest.version import __version__
 
     benchmark = open_bench(bench)
@@ -169,9 +176,10 @@ def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int = 0) -> 
     inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
     places = (benchmark.path, *(open_run(run).path for run in runs))
     paths = tuple(os.path.relpath(as_stored(str(path.absolute())), file.absolute().parent) for path in places)
-    lines = tuple(_lines(benchmark, results, Settings(seed=seed)))
-    about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, seed, lines)
-    about = replace(about, medium=medium_names(benchmark.manifest.counts))
+    lines = tuple(_lines(benchmark, results, settings))
+    about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, settings.seed, lines)
+    clean = str(settings.own["clean"])
+    about = replace(about, medium=medium_names(benchmark.manifest.counts), clean=clean)
     return replace(about, digest=about.computed)
 
 
@@ -197,7 +205,8 @@ def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -
     medium = medium_names(benchmark.manifest.counts).one
     for name, (measure, tell) in _MEASURES.items():
         measured = tuple(_about_medium(line, medium) for line in _measured(results, measure, tell, how))
-        yield Statement(_about_medium(name, medium), measured, f"eyetest measure {measure} RUN")
+        clean = f" --set clean={how.own['clean']}" if measure == "contamination" and how.own["clean"] else ""
+        yield Statement(_about_medium(name, medium), measured, f"eyetest measure {measure} RUN{clean}")
 
 
 def _about_medium(sentence: str, medium: str) -> str:
@@ -262,11 +271,24 @@ def _by_series(tell: Callable[[dict[str, Any]], str | None]) -> Callable[["pl.Da
 
 
 def _memory(row: dict[str, Any]) -> str:
+    """What the test of memory says about one series, with p adjusted over all of them."""
+    from eyetest.measures.contamination import NAMED_AS_CLEAN
+
+    if row.get("no_p") == NAMED_AS_CLEAN:
+        return f"{NAMED_AS_CLEAN}; p of the others is relative to such models"
     if row["p"] is None:
-        return f"{_NOT_TESTED}no words to compare"
+        return f"{_NOT_TESTED}{row.get('no_p') or 'no words to compare'}"
+    p = f"p = {row['p']:.2g}, Holm over all models {row['p_adjusted']:.2g}"
+    if "no_p" in row:
+        return f"{p} ({row['evidence']}, relative to the models named as clean)"
     seen = f"[{100 * row['dose_low']:.1f}, {100 * row['dose_high']:.1f}] % of items seen"
-    smallest = "none" if row["detectable"] is None else percent(row["detectable"])
-    return f"p = {row['p']:.2g}, {seen}, smallest detectable share {smallest} ({row['evidence']})"
+    firm, weak = (_share_or_none(row[name]) for name in ("detectable", "detectable_half"))
+    smallest = f"smallest detectable share {firm} if memories are firm (probability .9 of the key), {weak} if of .5"
+    return f"{p}, {seen}, {smallest} ({row['evidence']})"
+
+
+def _share_or_none(share: float | None) -> str:
+    return "none" if share is None else percent(share)
 
 
 def _entropy(row: dict[str, Any]) -> str | None:

@@ -145,10 +145,15 @@ class Results:
 
     @property
     def protocol(self) -> list[str]:
-        """The axes of the protocol in which scores differ, and prompts wherever they are not the usual ones."""
-        own = self.scores.select((pl.col("prompts").cast(pl.String) != USUAL_PROMPTS).any()).collect().item()
+        """The axes of the protocol in which scores differ; modality and prompts wherever they are not the usual ones.
+
+        A score without the image, or with a video, says so also where all scores are of that kind.
+        """
+        usual = {"modality": WITH_MEDIUM[0], "prompts": USUAL_PROMPTS}
+        unusual = [(pl.col(axis).cast(pl.String) != value).any().alias(axis) for axis, value in usual.items()]
+        is_named = self.scores.select(unusual).collect().row(0, named=True)
         varied = self.varied(PROTOCOL)
-        return [axis for axis in PROTOCOL if axis in varied or (axis == "prompts" and own)]
+        return [axis for axis in PROTOCOL if axis in varied or is_named.get(axis)]
 
     def keys(self, by: Sequence[str] = ()) -> list[str]:
         """Columns that identify series of scores: model, benchmark and protocol where they vary, and some tags."""

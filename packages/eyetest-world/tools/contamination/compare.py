@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.measures.stats import memorization
+from eyetest.measures.stats.clean_models import Members, compare_with_clean
 
 Floats = NDArray[np.float64]
 _STEP, _OPTIONS, _TWINS = -0.05, 4, 3
@@ -234,6 +235,34 @@ def imperfect(half: Half, choosers: list[int], held: list[tuple[Floats, Floats]]
         yield Twins(f"the {kept} least plausible", hardest, by_choosers=True)
 
 
+def p_beside_clean(
+    values: Sequence[Floats], references: Sequence[int], tested: int, *, likelihoods: bool = True
+) -> float | None:
+    """The p of one model relative to some clean ones; None outside their range of ability."""
+    held = np.stack([values[number] for number in (*references, tested)])
+    families, size = held.shape[1:]
+    members = Members(np.repeat(np.arange(families), size), np.tile(np.arange(size) == 0, families))
+    return compare_with_clean(held.reshape(len(held), -1), members, None, likelihoods=likelihoods).p
+
+
+def uniformity(half: Half) -> pl.DataFrame:
+    """Are the p-values of clean models uniform? The null distribution of the Kolmogorov–Smirnov statistic is joint:
+    which edition is the original is drawn anew for all models at once, since they share one draw of answer keys.
+    """
+    clean = cells_of(half)["clean"]
+    strengths = np.stack([half.held(half.names[index])[0] ** 4 for index in clean])
+    rng, families = np.random.default_rng(0), np.arange(half.count)
+    originals = rng.integers(0, 1 + _TWINS, (_DRAWS, half.count))
+    originals[0] = 0  # the first draw is the truth
+    sums = np.stack([strength[families, originals].sum(axis=1) for strength in strengths])
+    p = scipy.stats.rankdata(-sums, method="max", axis=1) / _DRAWS
+    uniform = scipy.stats.uniform.cdf
+    statistics = np.array([scipy.stats.ks_1samp(column, uniform).statistic for column in p.T])
+    alone = float(scipy.stats.ks_1samp(p[:, 0], uniform).pvalue)
+    joint = float((statistics >= statistics[0] - 1e-12).mean())
+    return pl.DataFrame({"models": [len(clean)], "statistic": statistics[:1], "p alone": [alone], "p joint": [joint]})
+
+
 def calibration(half: Half) -> pl.DataFrame:
     """Share of models below .01 with imperfect twins, by the exact test and relative to twenty clean models, over
     random splits of the clean models into choosers, references and models that are tested.
@@ -252,10 +281,10 @@ def calibration(half: Half) -> pl.DataFrame:
             ]
             if not twins.by_choosers:
                 tested_once[twins.name] = nulls
-            beside = np.array([nulls[index].excess for index in references])
+            values = [twins.members(*model) for model in held]
             for cell, where in cells.items():
                 tested = [index for index in where if index not in {*choosers, *references}]
-                found = [memorization.calibrated(nulls[index].excess, beside) for index in tested]
+                found = [p_beside_clean(values, references, index) for index in tested]
                 exact = float(np.mean([nulls[index].p < _ALPHA for index in tested]))
                 relative = float(np.mean([p is not None and p < _ALPHA for p in found]))
                 rows.append({"twins": twins.name, "models": cell, "exact": exact, "relative": relative})
@@ -273,7 +302,12 @@ def calibration(half: Half) -> pl.DataFrame:
     return means.filter(pl.col("models").is_in(kept))
 
 
-PARTS: dict[str, Callable[[Half], pl.DataFrame]] = {"rivals": rivals, "doses": doses, "calibration": calibration}
+PARTS: dict[str, Callable[[Half], pl.DataFrame]] = {
+    "rivals": rivals,
+    "uniformity": uniformity,
+    "doses": doses,
+    "calibration": calibration,
+}
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import polars as pl
 import scipy
 
 from contamination import bridge, declare
-from contamination.compare import Floats, Half, cells_of
+from contamination.compare import Floats, Half, cells_of, p_beside_clean
 from contamination.tables import write
 from eyetest.measures.stats import memorization
 
@@ -64,11 +64,11 @@ def _shares(letters: Floats, count: int) -> Floats:
 
 
 class Twins(NamedTuple):
-    """Values of originals and twins for each model; ``relative`` where they are likelihoods."""
+    """How firmly each model holds the keys of originals and twins; ``likelihoods`` or else answers."""
 
     name: str
     values: list[Floats]
-    relative: bool = True
+    likelihoods: bool = True
 
 
 def kinds(half: Half, table: pl.DataFrame) -> Iterator[Twins]:
@@ -78,9 +78,9 @@ def kinds(half: Half, table: pl.DataFrame) -> Iterator[Twins]:
     odds = {
         name: (one[:size].reshape(half.count, -1).astype(float) - _MIDDLE) * _STEP for name, one in columns.items()
     }
-    strengths = [scipy.special.expit(odds[name]) ** 4 for name in half.names]
-    published = [half.held(name)[0][:, 0] ** 4 for name in half.names]
-    alike = [np.corrcoef(a[:, 0], b)[0, 1] for a, b in zip(strengths, published, strict=True)]
+    strengths = [scipy.special.expit(odds[name]) for name in half.names]
+    published = [half.held(name)[0][:, 0] for name in half.names]
+    alike = [np.corrcoef(a[:, 0] ** 4, b**4)[0, 1] for a, b in zip(strengths, published, strict=True)]
     print(f"originals, as published and in this training: correlation {np.median(alike):.3f}")
     for at, kind in enumerate(_KINDS):
         for number in (_TWINS, 1):
@@ -90,25 +90,28 @@ def kinds(half: Half, table: pl.DataFrame) -> Iterator[Twins]:
     given = [(one[:, :, None] == half.golds[:, None, :]).astype(float) for one in chosen]
     own = [np.einsum("fee->fe", one) for one in given]
     shares = [(one.sum(axis=1) - right) / _TWINS for one, right in zip(given, own, strict=True)]
-    yield Twins("re-rendered, 3", [a * b**2 for a, b in zip(own, shares, strict=True)], relative=False)
+    yield Twins("re-rendered, 3", [a * b**2 for a, b in zip(own, shares, strict=True)], likelihoods=False)
 
 
 def figures(half: Half, table: pl.DataFrame) -> pl.DataFrame:
     """Share of models below .01 and .05, by the exact test and relative to twenty clean models."""
     cells, rows = cells_of(half), []
     for twins in kinds(half, table):
-        nulls = [memorization.redrawn(one, _DRAWS, 0, relative=twins.relative) for one in twins.values]
-        exact, excess = (np.array([getattr(one, name) for one in nulls]) for name in ("p", "excess"))
+        power = 4 if twins.likelihoods else 1
+        exact = np.array([memorization.redrawn(values**power, _DRAWS, 0).p for values in twins.values])
         for cell, where in cells.items():
             for level in _LEVELS:
                 share = float((exact[where] < level).mean())
                 rows.append({"twins": twins.name, "p": "exact", "level": level, "models": cell, "share": share})
         rng = np.random.default_rng(0)
         for _ in range(_SPLITS):
-            references = rng.permutation(cells["clean"])[:_REFERENCES]
+            references = rng.permutation(cells["clean"])[:_REFERENCES].tolist()
             for cell, where in cells.items():
                 tested = [one for one in where if one not in references]
-                found = [memorization.calibrated(excess[one], excess[references]) for one in tested]
+                found = [
+                    p_beside_clean(twins.values, references, number, likelihoods=twins.likelihoods)
+                    for number in tested
+                ]
                 for level in _LEVELS:
                     share = float(np.mean([p is not None and p < level for p in found]))
                     rows.append(

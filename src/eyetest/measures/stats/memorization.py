@@ -16,7 +16,6 @@ REMEMBERED, HALF = 0.9, 0.5  # probability of a gold that was seen thirty times,
 _FLOOR = -30.0  # log-likelihood of an impossible option
 _CELLS_AT_ONCE = 2**20
 _ROUNDING = 1e-9
-_USUAL = 0.98
 _DOSES = np.concatenate([[0.0], np.geomspace(0.0005, 1.0, 100)])
 _RISES = np.array((0.13, 0.25, 0.5, 0.7, 1.1, 1.5, 2.0, 2.5, 3.3, 4.0, 5.7))
 """Bins of how far the log-odds of a gold are above chance."""
@@ -40,8 +39,6 @@ class Redrawn(NamedTuple):
 
     observed: float
     sums: Floats
-    mean: float  # of all sums
-    usual: float  # value of a twin, without the largest; 1 unless sums are relative to it
     drawn: bool  # whether sums are draws, or else all there are
 
     @property
@@ -49,47 +46,27 @@ class Redrawn(NamedTuple):
         """Probability of a sum as large, exact for any number of draws."""
         return float(self.drawn + (self.sums > self.observed - _ROUNDING).sum()) / (self.drawn + len(self.sums))
 
-    @property
-    def excess(self) -> float:
-        """The sum above its mean, as a multiple of ``usual``; its root, with its sign, because few families make most
-        of it.
-        """
-        above = (self.observed - self.mean) / self.usual
-        return float(np.sign(above) * np.sqrt(abs(above)))
 
-
-def redrawn(held: Floats, draws: int, seed: int, *, relative: bool = False) -> Redrawn:
+def redrawn(held: Floats, draws: int, seed: int) -> Redrawn:
     """The randomisation test: if the model does not know it, each member of a family may be its original.
-    ``relative``: the excess is a multiple of what twins usually have, which is more for a model that is more decided
-    about everything; for likelihoods, since most answers are worth 0.
+
+    Exact where the answer key of the original was drawn evenly among the editions; nothing is assumed of the model.
     """
     values, sizes = np.nan_to_num(held), (~np.isnan(held)).sum(axis=1)
-    means = values.sum(axis=1) / sizes
     varied = (np.nanmax(held, axis=1) - np.nanmin(held, axis=1)) > _ROUNDING
     rows, counts, constant = values[varied], sizes[varied], float(values[~varied, 0].sum())
-    observed, mean = float(values[:, 0].sum()), float(means.sum())
-    twins = np.sort(held[:, 1:][~np.isnan(held[:, 1:])])
-    usual = float(twins[: max(1, int(_USUAL * len(twins)))].mean()) if relative and len(twins) else 0.0
+    observed = float(values[:, 0].sum())
     if np.log2(counts).sum() <= np.log2(draws):
         every = np.array([constant])
         for own, count in zip(rows, counts, strict=True):
             every = np.add.outer(every, own[:count]).ravel()
-        return Redrawn(observed, every, mean, usual or 1.0, drawn=False)
+        return Redrawn(observed, every, drawn=False)
     rng, sums = np.random.default_rng(seed), []
     at_once = max(1, _CELLS_AT_ONCE // len(rows))
     for start in range(0, draws, at_once):
         drawn = (rng.random((min(at_once, draws - start), len(rows))) * counts).astype(int)
         sums.append(rows[np.arange(len(rows)), drawn].sum(axis=1) + constant)
-    return Redrawn(observed, np.concatenate(sums), mean, usual or 1.0, drawn=True)
-
-
-def calibrated(excess: float, clean: Floats) -> float | None:
-    """One-sided p of a model's excess beside those of models known to be clean: a t test of one new value."""
-    count, spread = len(clean), float(clean.std(ddof=1)) if len(clean) > 1 else 0.0
-    if spread <= _ROUNDING:
-        return None
-    t = (excess - float(clean.mean())) / (spread * np.sqrt(1 + 1 / count))
-    return float(scipy.special.stdtr(count - 1, -t))
+    return Redrawn(observed, np.concatenate(sums), drawn=True)
 
 
 def dose(held: Floats, chances: Floats, level: float, p: float) -> IntervalEstimate:

@@ -139,6 +139,7 @@ def run(
     entries = model_entries(models, names)
     refuse_unpriced(limits, entries)
     session = Session(open_bench(bench), entries, how)
+    session.plan.refuse_unaskable()
     if folder is None or dry_run:
         return PlanResult({"": session.estimate(folder)})
     return job.execute(session, folder)

@@ -159,9 +159,14 @@ def _refuse_unseen_options(points: Sequence[Condition]) -> None:
 def _refuse_second(axis: str, values: Sequence[Any], others: Sequence[Any]) -> None:
     """Refuse an axis that is set a second time: one of the two would be dropped."""
     if values:
-        first, second = ("/".join(map(str, some)) for some in (values, others))
+        first, second = ("/".join(_spelled(axis, value) for value in some) for some in (values, others))
         again = f"{first} is given twice" if first == second else f"{first} and {second} contradict each other"
         raise _wrong(f"{axis}: {again}; several values of an axis are written {axis}=A/B")
+
+
+def _spelled(axis: str, value: Any) -> str:
+    """A value of an axis as users write it."""
+    return order_word(value) if axis == "order" else str(value)
 
 
 def _value(axis: str, word: str) -> Any:

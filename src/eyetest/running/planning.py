@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, heading
+from eyetest.errors import InputError, heading, listed
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.prompts.sent import named_by_what_is_sent, refuse_idle_axes, refuse_unsent
@@ -292,6 +292,26 @@ class Plan:
     def refuse_idle_axes(self) -> None:
         """Refuse conditions with an axis that changes nothing of any item."""
         refuse_idle_axes(self.items(), self.conditions)
+
+    def refuse_unaskable(self) -> None:
+        """Refuse a condition under which no item can be asked, with the reasons."""
+        for condition in self.conditions:
+            if condition.history == "own":
+                continue  # what can be asked depends on answers that are still to come
+            reasons = self._reasons_against(condition)
+            if reasons:
+                why = listed([f"{reason} ({number:,})" for reason, number in reasons.most_common()])
+                raise InputError(f"{heading('condition', condition.modality)}: no item can be asked so: {why}")
+
+    def _reasons_against(self, condition: Condition) -> Counter[str]:
+        """Why each item cannot be asked under a condition, with counts; empty where one can."""
+        reasons: Counter[str] = Counter()
+        for item in self.items():
+            prompt = _build(item, named_by_what_is_sent(item, condition), prefill=False)
+            if not isinstance(prompt, CannotApply):
+                return Counter()
+            reasons[str(prompt)] += 1
+        return reasons
 
     def conditions_of(self, item: Item) -> Iterable[Condition]:
         """The conditions under which an item is asked, each once, by the names of what is sent."""

@@ -300,6 +300,7 @@ class _Reading:
                 continue
             try:
                 values = self._values(row.values)
+                is_declared = values is not None and "modality" in values
                 if values is not None:
                     values = self._typed(values, row.values, place)
                 text = values and values.get("text")
@@ -314,7 +315,17 @@ class _Reading:
             else:
                 if text and answer.text is None and answer.outcome == "failed":  # a notice in place of an answer
                     brought.notices[text.strip()] += 1
+                if not is_declared:
+                    self._count_label(answer.item)
                 yield *_columns_of(answer), row.where
+
+    def _count_label(self, item: str) -> None:
+        """Count an answer that does not say what was sent, by the label that its item gives it."""
+        modality = self._source.modalities.get(item)
+        if modality:
+            self.brought.labelled[modality] += 1
+        else:
+            self.brought.undeclared += 1
 
     def _is_unknown(self, item: str, place: Place | None) -> bool:
         """Whether the benchmark does not have the item of an answer."""
@@ -358,12 +369,8 @@ class _Reading:
         if place is not None and place.item is not None:
             typed_values["item"] = place.item
         modality = self._source.modalities.get(typed_values.get("item", ""))
-        if "modality" not in typed_values:
-            if modality:
-                typed_values["modality"] = modality
-                self.brought.labelled[modality] += 1
-            else:
-                self.brought.undeclared += 1
+        if modality:
+            typed_values.setdefault("modality", modality)
         if not is_absent(order):
             typed_values["order"] = self._order(order, typed_values.get("item", ""), row)
         elif place is not None and place.order:

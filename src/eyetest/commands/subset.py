@@ -16,6 +16,7 @@ from eyetest.grammar import refuse_idle
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
     from eyetest.curate.selection import Candidate
+    from eyetest.curate.subset_choice import Aim
     from eyetest.records import Item
 
     Part: TypeAlias = Bench | "SubsetResult"
@@ -49,14 +50,15 @@ def subset(
 ) -> "SubsetResult":
     """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
 
-    Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of nine
-    models or more, items are drawn for an aim. --aim stronger ranks models stronger than those that answered, --aim like
-    ranks models like them, and --aim scores gives the most accurate scores on the whole. Which items are likelier is
-    chosen by cross-validation over the models, and tried on models that had no part in the choice. Where nothing is
-    better than random items the command says so, and draws one random item from each stratum of ease. Ask a new model
-    about the subset alone; --estimate then ranks it, and gives its score on the whole with an interval. Answers with
-    the image count, or those under the only modality there is. --like takes the items most similar to others, such as
-    users' queries: the nearest of each, then the second nearest (LIME-fit).
+    Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of
+    nine models or more, items are drawn for an aim. --aim stronger ranks models stronger than those that
+    answered, --aim like ranks models like them, and --aim scores gives the most accurate scores on the whole.
+    Which items are likelier is chosen by cross-validation over the models, and tried on models that had no part
+    in the choice. Where nothing is better than random items the command says so, and draws one random item from
+    each stratum of ease. Ask a new model about the subset alone; --estimate then ranks it, and gives its score
+    on the whole with an interval. Answers with the image count, or those under the only modality there is.
+    --like takes the items most similar to others, such as users' queries: the nearest of each, then the second
+    nearest (LIME-fit).
 
     Args:
         bench: A benchmark; with --estimate the folder of a subset that was drawn with --answers.
@@ -92,7 +94,6 @@ def subset(
 
     """
     from eyetest.benchmarks.folder import write_items
-    from eyetest.curate.subset_choice import AIMS
     from eyetest.curate.subset_files import write_curves
     from eyetest.curate.subsets import draw_small
 
@@ -115,10 +116,9 @@ def subset(
         drawn = f"{param('answers', 'RUN')} or {param('like', 'BENCHMARK')}"
         refuse_idle({"aim": aim != _AIM and not runs}, f"an aim takes {param('answers', 'RUN')}")
         refuse_idle({"share": share != _SHARE and not runs}, f"a share is drawn only with {drawn}")
-    if aim not in AIMS:
-        raise InputError(f"{heading('aim')}: found {short(aim)}; {nearest(aim, AIMS)}")
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
+    purpose = _aim_named(aim)
     folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
     steps, notes = list[str](), list[str]()
     pool = [item.id for item in _kept(benchmark, words, unseen_by, steps, notes)]
@@ -128,9 +128,11 @@ def subset(
         steps.append(how)
     elif runs:
         results = gather(runs)
-        kept, curves, more = draw_small(results, pool, share, AIMS[aim], seed)
+        kept, curves, more = draw_small(results, pool, share, purpose, seed)
         notes += [*results.notes, *more]
-        steps.append(f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, aim {aim}, seed {seed}")
+        steps.append(
+            f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, aim {aim}, seed {seed}"
+        )
     if not kept:
         raise InputError("no item is left")
     whole: Iterable[Item] = (item for item in benchmark if item.id in kept)
@@ -144,6 +146,14 @@ def subset(
     if curves is not None:
         write_curves(folder, curves)
     return SubsetResult(folder, written, len(benchmark), tuple(notes))
+
+
+def _aim_named(name: str) -> "Aim":
+    from eyetest.curate.subset_choice import AIMS
+
+    if name not in AIMS:
+        raise InputError(f"{heading('aim')}: found {short(name)}; {nearest(name, AIMS)}")
+    return AIMS[name]
 
 
 def _kept(

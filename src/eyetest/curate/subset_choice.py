@@ -1,19 +1,20 @@
 """Which design of a subset is best for a purpose, by cross-validation, and how good the choice is for other models.
 
-Estimated is, for models that had no part in drawing, Kendall's τ-b between the ranking on the subset and the ranking on
-all items, or the mean absolute error of the score estimated for all items, beside simple random items of the same
-number. Models are held out twice:
+Estimated is, for models that had no part in drawing, Kendall's τ-b between the ranking on the subset and the
+ranking on all items, or the mean absolute error of the score estimated for all items, beside simple random items of
+the same number. Models are held out twice:
 
-- Inner splits choose. A third of the panel is held out, the others give the weights of every design. The first design
-  of the purpose is taken unless another one is better by more than a standard error of the difference over splits, and
-  one random item per stratum of ease if the best one is no better than random items.
-- Outer splits validate. A quarter of all models is left out, a third of the rest is held out, and all of the choice is
-  made again by the others. So what is reported is free of the optimism of choosing (Varma and Simon 2006).
+- Inner splits choose. A third of the panel is held out, the others give the weights of every design. The first
+  design of the purpose is taken unless another one is better by more than a standard error of the difference over
+  splits, and one random item per stratum of ease if the best one is no better than random items.
+- Outer splits validate. A quarter of all models is left out, a third of the rest is held out, and all of the choice
+  is made again by the others. So what is reported is free of the optimism of choosing (Varma and Simon 2006).
 
-For models ``like`` those of the panel the held-out third is random, for ``stronger`` models it is the strongest third.
-Intervals reach as far as outer splits differ, by Student's distribution for the number of models, because splits share
-models. Inner splits compare errors without curves: the panel's ease takes their place. Checked with other code on
-matrices and families of models that had no part in making the method (design/refining.md, "Subsets: figures").
+For models ``like`` those of the panel the held-out third is random, for ``stronger`` models it is the strongest
+third. Intervals reach as far as outer splits differ, by Student's distribution for the number of models, because
+splits share models. Inner splits compare errors without curves: the panel's ease takes their place. Checked with
+other code on matrices and families of models that had no part in making the method (design/refining.md, "Subsets:
+figures").
 """
 
 from collections.abc import Sequence
@@ -140,7 +141,7 @@ def ranking_agreement(split: _Split, subsets: Sequence[Subset]) -> float:
 
 
 def _closeness_by_ease(split: _Split, subsets: Sequence[Subset]) -> float:
-    """Minus the mean absolute error of scores, each estimated as the panel's ease and the weighted difference to it."""
+    """Minus the mean absolute error of scores, estimated as the panel's ease and the weighted difference to it."""
     truth, ease = column_means(split.targets), ease_of_items(split.panel)
     errors = []
     for subset in subsets:
@@ -165,20 +166,36 @@ def kendall_rows(means: Floats, truth: Floats) -> Floats:
 
 def validate(table: Floats, share: float, aim: Aim, seed: int = 0) -> Validated | None:
     """How good the choice for an aim is for models without a part in it; None with too few items or models."""
+    ranking = validate_ranking(table, share, aim, seed)
+    if ranking is None:
+        return None
+    errors = np.empty((_SPLITS_WITH_CURVES, 2))
+    for number in range(_SPLITS_WITH_CURVES):
+        split, chosen, random = _outer_split(table, share, aim, (seed, number))
+        errors[number] = _errors_of_estimates(split, (chosen, random))
+    return Validated(ranking, _compared(errors, table.shape[1], -1))
+
+
+def validate_ranking(table: Floats, share: float, aim: Aim, seed: int = 0) -> Comparison | None:
+    """How well the choice for an aim ranks models without a part in it; None with too few items or models."""
     items, models = table.shape
     if items < FEWEST_ITEMS or models < FEWEST_MODELS:
         return None
-    size = max(2, round(share * items))
-    rankings, errors = np.empty((_OUTER_SPLITS, 2)), np.empty((_SPLITS_WITH_CURVES, 2))
+    agreements = np.empty((_OUTER_SPLITS, 2))
     for number in range(_OUTER_SPLITS):
-        rng = np.random.default_rng([seed, number])
-        split = _split(table, size, aim, rng)
-        design = choose_design(split.panel, size, aim, [seed, number])
-        pair = [_drawn(split, each, _OUTER_DRAWS, rng) for each in (design, None)]
-        rankings[number] = [ranking_agreement(split, subsets) for subsets in pair]
-        if number < _SPLITS_WITH_CURVES:
-            errors[number] = _errors_of_estimates(split, pair)
-    return Validated(_compared(rankings, models, 1), _compared(errors, models, -1))
+        split, chosen, random = _outer_split(table, share, aim, (seed, number))
+        agreements[number] = ranking_agreement(split, chosen), ranking_agreement(split, random)
+    return _compared(agreements, models, 1)
+
+
+def _outer_split(
+    table: Floats, share: float, aim: Aim, seed: Sequence[int]
+) -> tuple[_Split, list[Subset], list[Subset]]:
+    """A split, and subsets for its held-out models: by the design that the others choose, and random ones."""
+    rng = np.random.default_rng(seed)
+    split = _split(table, max(2, round(share * len(table))), aim, rng)
+    design = choose_design(split.panel, split.size, aim, seed)
+    return split, _drawn(split, design, _OUTER_DRAWS, rng), _drawn(split, None, _OUTER_DRAWS, rng)
 
 
 def _errors_of_estimates(split: _Split, pair: Sequence[Sequence[Subset]]) -> list[float]:

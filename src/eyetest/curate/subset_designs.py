@@ -1,9 +1,9 @@
 """Designs of small subsets: the chance with which each item is drawn, from a panel's answers.
 
-A design gives every item a positive weight. Inclusion probabilities π_j are proportional to the weights, none is above
-1, and they sum to the size of the subset. Systematic sampling over items in the order of ease realises them (Madow
-1949), so every subset is as varied in ease as the benchmark, and scores on the whole can be estimated without bias
-(`subset_estimates`).
+A design gives every item a positive weight. Inclusion probabilities π_j are proportional to the weights, none is
+above 1, and they sum to the size of the subset. Systematic sampling over items in the order of ease realises them
+(Madow 1949), so every subset is as varied in ease as the benchmark, and scores on the whole can be estimated without
+bias (`subset_estimates`).
 
 With p_j the share of the panel that solves item j, half an answer of each kind added:
 

@@ -1,7 +1,7 @@
 """Scores on the whole benchmark, estimated from answers to a subset that was drawn with known chances.
 
-Estimated is a model's mean score over all N items. With P_j the 2PL curve of item j at the model's ability, and π_j the
-chance with which the item was drawn, the difference estimator (Särndal, Swensson and Wretman 1992, chapter 6)
+Estimated is a model's mean score over all N items. With P_j the 2PL curve of item j at the model's ability, and π_j
+the chance with which the item was drawn, the difference estimator (Särndal, Swensson and Wretman 1992, chapter 6)
 
     (Σ_all P_j + Σ_drawn (x_j − P_j) / π_j) / N
 

@@ -68,8 +68,8 @@ def test_items_are_drawn_as_often_as_their_chance_says_and_none_is_left_out(desi
 @pytest.mark.parametrize("design", [HARD, HARDER], ids=lambda design: design.name)
 def test_hard_designs_prefer_items_that_few_models_solve(design: Design) -> None:
     chances = draw_subset(_panel(), design, 11, 0).chances
-    assert (chances[20:110:10] > chances[30:111:10]).all()
-    assert chances[0] < 1.5 * chances[10], "what no model solves may be an error"
+    assert (chances[10:100:10] > chances[20:110:10]).all()
+    assert chances[0] < chances[10], "what no model solves may be an error"
 
 
 def test_divided_items_are_those_that_half_of_the_models_solve() -> None:

@@ -110,13 +110,12 @@ def test_guessed_items_are_not_preferred_for_stronger_models() -> None:
 
 
 @pytest.mark.science
-@pytest.mark.parametrize("models", [12, 24])
 @pytest.mark.parametrize("aim", [LIKE, STRONGER], ids=lambda aim: aim.name)
-def test_intervals_of_tau_cover_what_other_models_give(models: int, aim: Aim) -> None:
+def test_intervals_of_tau_cover_what_other_models_give(aim: Aim) -> None:
     """Panels of one population: the mean over all of them is the truth."""
     rankings = []
-    for panel in range(20):
-        abilities = np.random.default_rng([7, panel]).normal(0, 1, models)
+    for panel in range(12):
+        abilities = np.random.default_rng([7, panel]).normal(0, 1, 16)
         ranking = validate_ranking(_answers(abilities, np.ones(200), 5), 0.1, aim, panel)
         assert ranking is not None
         rankings.append(ranking)

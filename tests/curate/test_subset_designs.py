@@ -42,7 +42,7 @@ def test_chances_sum_to_the_size_and_follow_weights_up_to_one(weights: Floats, s
 @given(weight_lists, st.integers(1, 60), st.integers(0, 5))
 def test_a_systematic_sample_has_the_size_and_every_certain_item(weights: Floats, size: int, seed: int) -> None:
     chances = inclusion(weights, size)
-    subset = systematic(chances, np.arange(len(weights)), seed)
+    subset = systematic(chances, np.arange(len(weights), dtype=float), seed)
     assert len(subset.items) == min(size, len(weights))
     assert (np.diff(subset.items) > 0).all()
     assert set(np.flatnonzero(chances >= 1)) <= set(subset.items)

@@ -55,6 +55,8 @@ def test_what_no_model_was_trained_on(bench: Path) -> None:
         (("--only", "tsk=p"), 'did you mean "task"?'),
         (("--only", "source=gqa"), 'did you mean "GQA"?'),
         (("--unseen-by", "gone.yaml"), "gone.yaml"),
+        (("--only", "source=GQA", "--aim", "like"), "an aim takes --answers RUN"),
+        (("--answers", "b", "--aim", "lik"), 'did you mean "like"?'),
     ],
 )
 def test_bad_input_gets_one_line(bench: Path, words: tuple[str, ...], line: str) -> None:
@@ -72,9 +74,11 @@ def test_a_small_part_stands_for_the_whole(workdir: Path) -> None:
     call("import", "known.csv", "--to", "known", "--matrix", "item").fine()
     done = call("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
     assert "60 items of 300" in done.fine()
-    for line in ("models held out at random", "models stronger than those that choose", "random items"):
+    for line in ("models stronger than the panel's held out", "random items", "estimated scores are off by"):
         assert line in done.err
     kept = ids(workdir / "part/benchmark")
+    scores = call("subset", "b", "--answers", "known", "--share", "0.2", "--aim", "scores", "--to", "scores")
+    assert "for models like the panel's held out" in scores.err
     call("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
     assert ids(workdir / "other/benchmark") == kept
     places = [names.index(name) for name in kept]

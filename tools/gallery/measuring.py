@@ -12,7 +12,8 @@ import polars as pl
 import yaml
 
 import eyetest as et
-from eyetest.curate.subsets import FEWEST_MODELS, answered, validated
+from eyetest.curate.subset_choice import FEWEST_MODELS, LIKE, STRONGER, validate_ranking
+from eyetest.curate.subsets import answered
 from eyetest.records import Item
 from tools.gallery.crossing import Print, prints, within
 from tools.gallery.manifest import Row, asked, carry_out
@@ -229,10 +230,12 @@ def small(run: Path) -> Figures:
         return {"no": f"{count} models answered all of it; `eyetest subset` takes {FEWEST_MODELS}, to hold some out"}
     rows: list[Figures] = []
     for share in _SHARES:
-        tried = validated(table, share)
-        ways = {"stronger": tried["stronger"], "others": tried["at random"]}
-        kinds = ("aimed", "random")
-        values = {f"{to}_{kind}": getattr(found, kind).value for to, found in ways.items() for kind in kinds}
+        values: dict[str, float | None] = {}
+        for name, aim in {"stronger": STRONGER, "others": LIKE}.items():
+            ranking = validate_ranking(table, share, aim)
+            if ranking is None:
+                return {"no": "too few items to try a subset on others"}
+            values |= {f"{name}_aimed": ranking.chosen.value, f"{name}_random": ranking.random.value}
         rows.append({"share": share, "items": round(share * len(items))} | values)
         if len(rows) > 1 and min(row["stronger_aimed"] for row in rows[-2:]) >= KEEPS:
             break

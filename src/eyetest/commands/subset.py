@@ -10,12 +10,13 @@ from eyetest.commands.lazy import layout, pl, printed
 from eyetest.commands.measure import MeasureResult
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, counted, heading, param, percent
+from eyetest.errors import InputError, counted, heading, nearest, param, percent, short
 from eyetest.grammar import refuse_idle
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
     from eyetest.curate.selection import Candidate
+    from eyetest.curate.subset_choice import Aim
     from eyetest.records import Item
 
     Part: TypeAlias = Bench | "SubsetResult"
@@ -25,6 +26,7 @@ else:
 
 _DRAWN = panel("A small subset from answers", 1)
 _SHARE = 0.1
+_AIM = "stronger"
 _LIKE = panel("A subset that matches other items", 2)
 
 
@@ -39,6 +41,7 @@ def subset(
     seed: int = 0,
     answers: Annotated[Runs, _DRAWN] = (),
     share: Annotated[float, _DRAWN] = _SHARE,
+    aim: Annotated[str, _DRAWN] = _AIM,
     estimate: Annotated[Runs, _DRAWN] = (),
     like: Annotated[Bench | None, _LIKE] = None,
     compare: Annotated[str, _LIKE] = "both",
@@ -47,12 +50,15 @@ def subset(
 ) -> "SubsetResult":
     """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
 
-    Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of nine
-    models or more, items that few of them solve are likelier to be drawn, because new models are stronger and differ
-    there; a random subset where that does not rank the strongest of them better. Ask a new model about the subset
-    alone; --estimate then ranks it, and gives its score on the whole with an interval. Answers with the image count,
-    or those under the only modality there is. --like takes the items most similar to others, such as
-    users' queries: the nearest of each, then the second nearest (LIME-fit).
+    Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of
+    nine models or more, items are drawn for an aim. --aim stronger ranks models stronger than those that
+    answered, --aim like ranks models like them, and --aim scores gives the most accurate scores on the whole.
+    Which items are likelier is chosen by cross-validation over the models, and tried on models that had no part
+    in the choice. Where nothing is better than random items the command says so, and draws one random item from
+    each stratum of ease. Ask a new model about the subset alone; --estimate then ranks it, and gives its score
+    on the whole with an interval. Answers with the image count, or those under the only modality there is.
+    --like takes the items most similar to others, such as users' queries: the nearest of each, then the second
+    nearest (LIME-fit).
 
     Args:
         bench: A benchmark; with --estimate the folder of a subset that was drawn with --answers.
@@ -63,6 +69,7 @@ def subset(
         seed: Random seed.
         answers: Run whose models choose a small subset; repeatable.
         share: Share of the items to draw.
+        aim: What the subset is best for: stronger, like or scores.
         estimate: Run on the subset; estimate its scores on the whole; repeatable.
         like: Benchmark that the subset should match.
         compare: What is compared: text, image or both.
@@ -71,6 +78,7 @@ def subset(
 
     Examples:
         $ eyetest subset mybench --answers run --share 0.1 --to small
+        $ eyetest subset mybench --answers run --aim like --to ranked
         $ eyetest subset small --estimate new
         $ eyetest subset mybench --like queries.jsonl --share 0.2 --to fit
 
@@ -86,7 +94,8 @@ def subset(
 
     """
     from eyetest.benchmarks.folder import write_items
-    from eyetest.curate.subsets import draw_small, write_curves
+    from eyetest.curate.subset_files import write_curves
+    from eyetest.curate.subsets import draw_small
 
     runs, new, words = several(answers), several(estimate), several(only)
     if not (words or runs or new) and unseen_by is None and option_count is None and like is None:
@@ -105,9 +114,11 @@ def subset(
     if like is None:
         refuse_idle({"compare": compare != "both", "encoder": encoder}, f"only with {param('like', 'BENCHMARK')}")
         drawn = f"{param('answers', 'RUN')} or {param('like', 'BENCHMARK')}"
+        refuse_idle({"aim": aim != _AIM and not runs}, f"an aim takes {param('answers', 'RUN')}")
         refuse_idle({"share": share != _SHARE and not runs}, f"a share is drawn only with {drawn}")
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
+    purpose = _aim_named(aim)
     folder, benchmark = new_path(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
     steps, notes = list[str](), list[str]()
     pool = [item.id for item in _kept(benchmark, words, unseen_by, steps, notes)]
@@ -117,9 +128,11 @@ def subset(
         steps.append(how)
     elif runs:
         results = gather(runs)
-        kept, curves, more = draw_small(results, pool, share, seed)
+        kept, curves, more = draw_small(results, pool, share, purpose, seed)
         notes += [*results.notes, *more]
-        steps.append(f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, seed {seed}")
+        steps.append(
+            f"{percent(share)} drawn by answers of {counted(len(curves.models), 'model')}, aim {aim}, seed {seed}"
+        )
     if not kept:
         raise InputError("no item is left")
     whole: Iterable[Item] = (item for item in benchmark if item.id in kept)
@@ -133,6 +146,14 @@ def subset(
     if curves is not None:
         write_curves(folder, curves)
     return SubsetResult(folder, written, len(benchmark), tuple(notes))
+
+
+def _aim_named(name: str) -> "Aim":
+    from eyetest.curate.subset_choice import AIMS
+
+    if name not in AIMS:
+        raise InputError(f"{heading('aim')}: found {short(name)}; {nearest(name, AIMS)}")
+    return AIMS[name]
 
 
 def _kept(
@@ -169,7 +190,8 @@ def _matching(
 
 
 def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:
-    from eyetest.curate.subsets import CURVES, estimate_scores, read_curves
+    from eyetest.curate.subset_files import CURVES, read_curves
+    from eyetest.curate.subsets import estimate_scores
     from eyetest.measures import Settings
 
     folder = path_of(getattr(part, "path", part), "bench")

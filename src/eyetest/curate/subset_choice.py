@@ -1,0 +1,267 @@
+"""Which design of a subset is best for a purpose, by cross-validation, and how good the choice is for other models.
+
+Estimated is, for models that had no part in drawing, Kendall's τ-b between the ranking on the subset and the
+ranking on all items, or the mean absolute error of the score estimated for all items, beside simple random items of
+the same number. Models are held out twice:
+
+- Inner splits choose. A third of the panel is held out, the others give the weights of every design. The first
+  design of the purpose is taken unless another one is better by more than a standard error of the difference over
+  splits, and one random item per stratum of ease if the best one is no better than random items.
+- Outer splits validate. A quarter of all models is left out, a third of the rest is held out, and all of the choice
+  is made again by the others. So what is reported is free of the optimism of choosing (Varma and Simon 2006).
+
+For models ``like`` those of the panel the held-out third is random, for ``stronger`` models it is the strongest
+third. Intervals reach as far as outer splits differ, by Student's distribution for the number of models, because
+splits share models. Inner splits compare errors without curves: the panel's ease takes their place. Checked with
+other code on matrices and families of models that had no part in making the method (design/refining.md, "Subsets:
+figures").
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from eyetest.curate.subset_designs import (
+    DIVIDED,
+    HARD,
+    HARDER,
+    MORE_TELLING,
+    STRATIFIED,
+    TELLING,
+    Design,
+    Subset,
+    draw_random,
+    draw_subset,
+    ease_of_items,
+)
+from eyetest.curate.subset_estimates import LEVEL, estimate
+from eyetest.measures.stats.intervals import Floats, IntervalEstimate, column_means
+from eyetest.measures.stats.item_analysis import ItemFit, fit
+
+FEWEST_MODELS = 9  # three to hold out and twice as many to choose by
+FEWEST_ITEMS = 20
+_OUTER_SPLITS, _INNER_SPLITS = 20, 10
+_OUTER_DRAWS, _INNER_DRAWS = 8, 4
+_SPLITS_WITH_CURVES = 8  # curves are fitted again in each, which takes most of the time
+_TOLERANCE = 0.05  # how closely they are fitted there; closer makes no difference
+_LEFT_OUT = 4  # one model in four is left out of each split
+_FEWEST_SPLIT = 4  # models of which some can be held out and some can choose
+_DECIMALS = 12
+
+
+class Aim(NamedTuple):
+    """A purpose of a subset: models it is for, designs that are tried, and what makes one of them better."""
+
+    name: str
+    models: str
+    designs: tuple[Design, ...]
+    is_stronger: bool
+    by_error: bool
+
+
+LIKE = Aim("like", "models like the panel's", (TELLING, MORE_TELLING, DIVIDED, STRATIFIED), False, False)
+STRONGER = Aim("stronger", "models stronger than the panel's", (HARD, HARDER, STRATIFIED), True, False)
+SCORES = Aim("scores", "models like the panel's", (DIVIDED, STRATIFIED), False, True)
+AIMS = {aim.name: aim for aim in (LIKE, STRONGER, SCORES)}
+
+
+class Comparison(NamedTuple):
+    """A figure of the chosen design and of random items, and the difference in favour of the chosen one."""
+
+    chosen: IntervalEstimate
+    random: IntervalEstimate
+    gain: IntervalEstimate
+
+
+class Validated(NamedTuple):
+    """How well the choice for an aim ranks held-out models (τ), and how far their estimated scores are off."""
+
+    ranking: Comparison
+    errors: Comparison
+
+
+class _Split(NamedTuple):
+    """Answers of held-out models and of the panel that chooses for them, and the size of the subset."""
+
+    targets: Floats
+    panel: Floats
+    size: int
+
+
+def choose_design(table: Floats, size: int, aim: Aim, seed: Sequence[int]) -> Design:
+    """The design for an aim that the inner splits of a panel (items × models) choose; stratified without a gain."""
+    if min(table.shape[0], size) < 2 or table.shape[1] < _FEWEST_SPLIT:
+        return STRATIFIED
+    gains = np.empty((_INNER_SPLITS, len(aim.designs)))
+    for number in range(_INNER_SPLITS):
+        rng = np.random.default_rng([*seed, number])
+        gains[number] = _gains_of_designs(_split(table, size, aim, rng), aim, rng)
+    best = 0
+    for place in range(1, len(aim.designs)):
+        difference = gains[:, place] - gains[:, best]
+        if difference.mean() > difference.std(ddof=1) / np.sqrt(_INNER_SPLITS):
+            best = place
+    return aim.designs[best] if gains[:, best].mean() > 0 else STRATIFIED
+
+
+def _gains_of_designs(split: _Split, aim: Aim, rng: np.random.Generator) -> Floats:
+    """What each design of an aim is better than random items in a split."""
+    figure = _closeness_by_ease if aim.by_error else ranking_agreement
+    baseline = figure(split, _drawn(split, None, 2 * _INNER_DRAWS, rng))
+    figures = [figure(split, _drawn(split, design, _INNER_DRAWS, rng)) for design in aim.designs]
+    return np.array(figures) - baseline
+
+
+def _split(table: Floats, size: int, aim: Aim, rng: np.random.Generator) -> _Split:
+    """Leave out a quarter of the models, and hold out a third of the others."""
+    models = table.shape[1]
+    remaining = max(models - models // _LEFT_OUT, min(models, _FEWEST_SPLIT))
+    order = rng.permutation(models)[:remaining]
+    if aim.is_stronger:
+        order = order[np.argsort(-column_means(table[:, order]), kind="stable")]
+    third = max(2, -(-remaining // 3))
+    return _Split(table[:, order[:third]], table[:, order[third:]], size)
+
+
+def _drawn(split: _Split, design: Design | None, draws: int, rng: np.random.Generator) -> list[Subset]:
+    """Subsets by a design from the panel's answers; without a design random ones."""
+    seeds = rng.integers(2**32, size=draws).tolist()
+    if design is None:
+        return [draw_random(len(split.panel), split.size, seed) for seed in seeds]
+    return [draw_subset(split.panel, design, split.size, seed) for seed in seeds]
+
+
+def ranking_agreement(split: _Split, subsets: Sequence[Subset]) -> float:
+    """Mean over subsets of Kendall's τ-b of the held-out models with their ranking on all items."""
+    truth = column_means(split.targets)
+    means = np.array([column_means(split.targets[subset.items]) for subset in subsets])
+    return float(kendall_rows(means, truth).mean())
+
+
+def _closeness_by_ease(split: _Split, subsets: Sequence[Subset]) -> float:
+    """Minus the mean absolute error of scores, estimated as the panel's ease and the weighted difference to it."""
+    truth, ease = column_means(split.targets), ease_of_items(split.panel)
+    errors = []
+    for subset in subsets:
+        weights = 1 / subset.chances[subset.items, None]
+        differences = split.targets[subset.items] - ease[subset.items, None]
+        is_answered = ~np.isnan(differences)
+        total = (np.nan_to_num(differences) * weights).sum(axis=0)
+        missed = total / np.maximum((is_answered * weights).sum(axis=0), np.finfo(float).tiny)
+        errors.append(np.nanmean(np.abs(ease.mean() + missed - truth)))
+    return -float(np.mean(errors))
+
+
+def kendall_rows(means: Floats, truth: Floats) -> Floats:
+    """Kendall's τ-b of each row with the true values; 0 where a row is all equal."""
+    first, second = np.triu_indices(len(truth), 1)
+    filled = np.nan_to_num(means)
+    row_signs = np.sign(np.round(filled[:, first] - filled[:, second], _DECIMALS))
+    true_signs = np.sign(np.round(truth[first] - truth[second], _DECIMALS))
+    untied = np.abs(row_signs).sum(axis=1) * np.abs(true_signs).sum()
+    return np.asarray((row_signs * true_signs).sum(axis=1) / np.sqrt(np.maximum(untied, 1.0)), float)
+
+
+def validate(table: Floats, share: float, aim: Aim, seed: int = 0) -> Validated | None:
+    """How good the choice for an aim is for models without a part in it; None with too few items or models."""
+    ranking = validate_ranking(table, share, aim, seed)
+    if ranking is None:
+        return None
+    errors = np.empty((_SPLITS_WITH_CURVES, 2))
+    for number in range(_SPLITS_WITH_CURVES):
+        split, chosen, random = _outer_split(table, share, aim, (seed, number))
+        errors[number] = _errors_of_estimates(split, (chosen, random))
+    return Validated(ranking, _compared(errors, table.shape[1], -1))
+
+
+def validate_ranking(table: Floats, share: float, aim: Aim, seed: int = 0) -> Comparison | None:
+    """How well the choice for an aim ranks models without a part in it; None with too few items or models."""
+    items, models = table.shape
+    if items < FEWEST_ITEMS or models < FEWEST_MODELS:
+        return None
+    agreements = np.empty((_OUTER_SPLITS, 2))
+    for number in range(_OUTER_SPLITS):
+        split, chosen, random = _outer_split(table, share, aim, (seed, number))
+        agreements[number] = ranking_agreement(split, chosen), ranking_agreement(split, random)
+    return _compared(agreements, models, 1)
+
+
+def _outer_split(
+    table: Floats, share: float, aim: Aim, seed: Sequence[int]
+) -> tuple[_Split, list[Subset], list[Subset]]:
+    """A split, and subsets for its held-out models: by the design that the others choose, and random ones."""
+    rng = np.random.default_rng(seed)
+    split = _split(table, max(2, round(share * len(table))), aim, rng)
+    design = choose_design(split.panel, split.size, aim, seed)
+    return split, _drawn(split, design, _OUTER_DRAWS, rng), _drawn(split, None, _OUTER_DRAWS, rng)
+
+
+def _errors_of_estimates(split: _Split, pair: Sequence[Sequence[Subset]]) -> list[float]:
+    """Mean absolute errors of estimated scores of the held-out models, for each sequence of subsets."""
+    truth, fitted = column_means(split.targets), fit(split.panel, _TOLERANCE)
+    return [
+        float(np.mean([np.abs(_scores(fitted, subset, split.targets) - truth) for subset in subsets]))
+        for subsets in pair
+    ]
+
+
+def _scores(fitted: ItemFit, subset: Subset, targets: Floats) -> Floats:
+    return estimate(fitted, subset, targets[subset.items]).scores
+
+
+def _compared(figures: Floats, models: int, sign: int) -> Comparison:
+    """Figures of the chosen design and of random items (splits × 2); the sign says whether more is better."""
+    chosen, random = figures.T
+    return Comparison(
+        _over_splits(chosen, models), _over_splits(random, models), _over_splits(sign * (chosen - random), models)
+    )
+
+
+def _over_splits(values: Floats, models: int) -> IntervalEstimate:
+    """Mean of splits, and its interval for other such models: as splits differ, because all of them share models."""
+    centre, spread = float(values.mean()), float(values.std(ddof=1))
+    half = float(special.stdtrit(models - 1, (1 + LEVEL) / 2)) * spread
+    return IntervalEstimate(centre, max(centre - half, -1.0), min(centre + half, 1.0), len(values))
+
+
+def final_design(table: Floats, size: int, aim: Aim, validated: Validated | None, seed: int) -> Design:
+    """The design to draw by: that which all models choose; stratified where choosing gains nothing on others."""
+    if validated is None or not has_gain(validated, aim):
+        return STRATIFIED
+    return choose_design(table, size, aim, [seed])
+
+
+def has_gain(validated: Validated, aim: Aim) -> bool:
+    """Whether the choice is better than random items for what it is for."""
+    comparison = validated.errors if aim.by_error else validated.ranking
+    return (comparison.gain.value or 0.0) > 0
+
+
+def choice_notes(design: Design, aim: Aim, validated: Validated | None) -> list[str]:
+    """Sentences on the design that is drawn by, and how it fares with held-out models beside random items."""
+    if validated is None:
+        return [f"one random item per stratum of ease: {_TOO_FEW}"]
+    notes = [f"likelier are {design.likelier}" if design.likelier else _STRATIFIED]
+    ranking, errors = validated
+    notes.append(
+        f"τ with the ranking on all items, for {aim.models} held out: {_with_ends(ranking.chosen)}, "
+        f"random items {_with_ends(ranking.random)}, difference {_with_ends(ranking.gain)}"
+    )
+    notes.append(
+        f"estimated scores are off by {errors.chosen.value:.3f}, from random items by {errors.random.value:.3f}, "
+        f"difference {_with_ends(errors.gain, 3)}"
+    )
+    if not has_gain(validated, aim):
+        notes.append(f"not better than random items here for {aim.models}")
+    return notes
+
+
+_STRATIFIED = "one random item is drawn from each stratum of ease"
+_TOO_FEW = f"fewer than {FEWEST_ITEMS} items or {FEWEST_MODELS} models cannot be validated"
+
+
+def _with_ends(found: IntervalEstimate, digits: int = 2) -> str:
+    value, low, high = (f"{number:.{digits}f}" for number in (found.value, found.low, found.high))
+    return f"{value} ({low} to {high})"

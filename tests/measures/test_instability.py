@@ -259,7 +259,9 @@ def test_an_interval_of_entropy_stays_between_none_and_the_largest() -> None:
     still = row(results(rows, items("1", "2", "3", options=2)))
     assert still["entropy"] == still["entropy_low"] == 0
     assert 0 < still["entropy_high"] < np.log(2)
-    even = row(results([*asked("1", "AABB"), *asked("2", "ABAB"), *asked("3", "ABBA")], items("1", "2", "3", options=2)))
+    even = row(
+        results([*asked("1", "AABB"), *asked("2", "ABAB"), *asked("3", "ABBA")], items("1", "2", "3", options=2))
+    )
     assert even["entropy"] == pytest.approx(np.log(2))
     assert even["entropy_high"] == pytest.approx(np.log(2))
     assert 0 < even["entropy_low"] < np.log(2)

@@ -36,7 +36,6 @@ _ALIKE = 0.1  # the least mean similarity of words within a cluster
 _ABOVE = 2.0  # and how many times the mean similarity of all items that is at least
 _MOST_LINKED = 3_000  # items whose words are compared each with each; further items join the nearest cluster
 _BLOCK = 1_000  # further items that are compared at once
-_FIRM = ("group", "image", "passage", "question template", "fact")
 
 
 def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
@@ -79,17 +78,15 @@ def binding(clusters: Mapping[str, Ints]) -> dict[str, Ints]:
     return {kind: numbers for kind, numbers in clusters.items() if numbers.max(initial=-1) + 1 < len(numbers)}
 
 
-def joined_clusters(items: Sequence[Item], most: float = 0.5, *bonds: Ints) -> Ints:
-    """One partition of the items by all firm bonds, and further ``bonds``, in that order.
+def joined_clusters(together: Ints, kinds: Mapping[str, Ints], most: float = 0.5) -> Ints:
+    """One partition of the items: the clusters ``together``, joined by each of the ``kinds`` in turn.
 
-    A kind joins the clusters so far where no cluster gets more than the share ``most`` of the items. Otherwise the
-    partition with fewer clusters stays, of those whose clusters are all small enough.
+    A kind joins them where no cluster gets more than the share ``most`` of the items. Otherwise the partition with
+    fewer clusters stays, if its clusters are small enough.
     """
-    together = np.arange(len(items))
-    firm = firm_clusterings(items)
-    for numbers in (*(firm[kind] for kind in _FIRM), *bonds):
-        places = np.arange(len(items))
-        merged = renumbered(set_labels(len(items), (places, together), (places, numbers)))
+    places = np.arange(len(together))
+    for numbers in kinds.values():
+        merged = renumbered(set_labels(len(places), (places, together), (places, numbers)))
         if _is_usable(merged, most):
             together = merged
         elif _is_usable(numbers, most) and len(np.unique(numbers)) < len(np.unique(together)):

@@ -146,7 +146,7 @@ def same_answer(rng: Rng, options: int) -> World:
 
 
 def languages_with_numbers(rng: Rng, options: int) -> World:
-    """Forty facts in ten languages, options translated: questions share two numbers, and half of the facts an image."""
+    """Forty facts in ten languages, options translated: questions share two numbers, half of the facts an image."""
     fact = even(40)
     questions, texts = own_texts(rng, options)
     numbers = [rng.choice(np.arange(3, 990), 2, replace=False) for _ in range(40)]

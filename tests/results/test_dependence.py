@@ -14,9 +14,7 @@ from tests.measures.tables import results
 
 
 def item(name: str, question: str, *options: str, key: int = 0, **more: Any) -> Item:
-    return Item(
-        id=name, question=question, choices=tuple(Choice(t, n == key) for n, t in enumerate(options)), **more
-    )
+    return Item(id=name, question=question, choices=tuple(Choice(t, n == key) for n, t in enumerate(options)), **more)
 
 
 def others(number: int) -> list[Item]:
@@ -71,7 +69,9 @@ def test_crossed_templates_and_images_leave_the_fewer_clusters() -> None:
     rng = np.random.default_rng(0)
     words = [" ".join(other.question[:-1].split()) for other in others(6)]
     items = [
-        item(f"{picture}/{number}", f"{words[number]} {picture}?", *map(str, rng.choice(9_000, 4)), group=f"g{picture}")
+        item(
+            f"{picture}/{number}", f"{words[number]} {picture}?", *map(str, rng.choice(9_000, 4)), group=f"g{picture}"
+        )
         for picture in range(10)
         for number in range(6)
     ]
@@ -80,8 +80,8 @@ def test_crossed_templates_and_images_leave_the_fewer_clusters() -> None:
 
 
 def templated(rng: np.random.Generator, templates: int) -> tuple[list[Item], list[dict[str, Any]]]:
-    """A flawless benchmark of twenty items a template, and scores of three series without the image. Each template has
-    one preference, shared by the series and right in one of four; drawn without any code of the product.
+    """A flawless benchmark of twenty items a template, and scores of three series without the image. Each template
+    has one preference, shared by the series and right in one of four; drawn without any code of the product.
     """
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     items, rows = [], []

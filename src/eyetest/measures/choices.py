@@ -142,9 +142,9 @@ def _entropies(of_item: pl.LazyFrame, keys: Sequence[str], members: Sequence[str
     """With fewer than two answers read an item has no entropy. ``corrected`` is Miller and Madow's: plus (choices
     seen − 1) / (2 × tests), never more than ln(options).
 
-    Most items of a stable model have an entropy of 0 and few a large one, so that Student's interval ends too low. An
-    entropy is a share of the largest possible one: its interval is Wilson's for the effective number of items, as that
-    of an accuracy (`bounds`). Checked by ``tests/measures/test_instability.py``.
+    Most items of a stable model have an entropy of 0 and few a large one, so that Student's interval ends too low.
+    An entropy is a share of the largest possible one: its interval is Wilson's for the effective number of items, as
+    that of an accuracy (`bounds`). Checked by ``tests/measures/test_instability.py``.
     """
     unit, entropy, is_measured = [*keys, "item", "cluster"], pl.col("entropy"), pl.col("read") > 1
     most = pl.when(pl.col("options") > 0).then(pl.col("options").log())

@@ -1,9 +1,9 @@
 """Which items of a benchmark depend on each other: what they share in words, options, keys and media.
 
-Estimated is a partition of the items for each kind of bond. Items of one cluster may be right or wrong together, by one
-preference or one piece of knowledge; clusters count as independent. A value that more than a fifth of the items share
-(yes and no, the letters of pictures) is a label, not a fact, and binds nothing. Words bind by average linkage of tf-idf
-vectors, because a cluster that is too large costs an interval little and one that is too small costs its coverage.
+Estimated is a partition of the items for each kind of bond. Items of one cluster may be right or wrong together, by
+one preference or one piece of knowledge; clusters count as independent. A value that more than a fifth of the items
+share (yes and no, the letters of pictures) is a label, not a fact, and binds nothing. Words bind by average linkage
+of tf-idf vectors, because a cluster that is too large costs an interval little, one that is too small its coverage.
 Assumed: items that share none of this, and whose answers show no common profile (`eyetest.measures.stats.profiles`),
 are independent. Checked with benchmarks drawn by other code, in ``tests/filters/dependent.py``.
 """
@@ -32,6 +32,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _FEWEST_WORDS, _MOST_WORDS = 3, 40  # of a template, beside its slots; of a question in which any word may be a slot
 _LABEL = 0.2  # a value that a larger share of the items has is a label
 _FEWEST_NUMBERS = 2  # in questions that are taken for one question by their numbers
+_FEWEST_TRANSLATIONS = 3  # questions about an image whose keys have one place: of two that is often chance
 _ALIKE = 0.1  # the least mean similarity of words within a cluster
 _ABOVE = 2.0  # and how many times the mean similarity of all items that is at least
 _MOST_LINKED = 3_000  # items whose words are compared each with each; further items join the nearest cluster
@@ -68,8 +69,8 @@ def firm_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
         "group": numbered(_groups(items)),
         "image": numbered(_shown(item) for item in items),
         "passage": numbered(item.hint.strip() or None for item in items),
-        "question template": numbered(_templates([item.question for item in items])),
         "fact": numbered(facts(items)),
+        "question template": numbered(_templates([item.question for item in items])),
     }
 
 
@@ -79,22 +80,30 @@ def binding(clusters: Mapping[str, Ints]) -> dict[str, Ints]:
 
 
 def joined_clusters(together: Ints, kinds: Mapping[str, Ints], most: float = 0.5) -> Ints:
-    """One partition of the items: the clusters ``together``, joined by each of the ``kinds`` in turn.
+    """The clusters ``together``, joined by each of the ``kinds`` in turn, but not where one then has too many items.
 
-    A kind joins them where no cluster gets more than the share ``most`` of the items. Otherwise the partition with
-    fewer clusters stays, if its clusters are small enough.
+    ``most`` is the largest share of the items that a cluster may get by joining.
     """
     places = np.arange(len(together))
     for numbers in kinds.values():
         merged = renumbered(set_labels(len(places), (places, together), (places, numbers)))
-        if _is_usable(merged, most):
+        if is_usable(merged, most):
             together = merged
-        elif _is_usable(numbers, most) and len(np.unique(numbers)) < len(np.unique(together)):
-            together = renumbered(numbers)
     return together
 
 
-def _is_usable(numbers: Ints, most: float) -> bool:
+def fewest_clusters(together: Ints, kinds: Mapping[str, Ints]) -> Ints:
+    """The clusters ``together`` joined by the ``kinds``, or one of these kinds alone, whichever has fewer clusters.
+
+    Crossed bonds, such as every template about every image, would join all items.
+    """
+    candidates = [joined_clusters(together, kinds)]
+    candidates += [numbers for numbers in kinds.values() if is_usable(numbers)]
+    return min(candidates, key=lambda numbers: len(np.unique(numbers)))
+
+
+def is_usable(numbers: Ints, most: float = 0.5) -> bool:
+    """Whether no cluster has more than this share of the items (two items are never too many)."""
     return bool(np.bincount(numbers).max(initial=0) <= max(most * len(numbers), 2))
 
 
@@ -121,24 +130,55 @@ def without_labels(keys: Sequence[Hashable | None]) -> list[Hashable | None]:
 
 
 def facts(items: Sequence[Item]) -> list[Hashable | None]:
-    """For each item its options and key, where these options always have this key; None elsewhere.
+    """For each item the fact that it asks about, equal for its translations and rotations; None where it is alone.
 
-    Options that recur with other keys are classes, such as colours. Numbers of a question count as its options do,
-    because translations share them.
+    Items ask about one fact if they have the same options and these always have the same key (options that recur with
+    other keys are classes, such as colours), if their questions have the same numbers, or if all questions about an
+    image, three or more, have their key at one place among as many options.
     """
-    option_sets = [_option_set(item) for item in items]
-    keys = [_key(item) for item in items]
-    key_of: dict[Hashable, Hashable | None] = {}
-    classes = set()
-    for options, key in zip(option_sets, keys, strict=True):
-        if options is not None and key_of.setdefault(options, key) != key:
-            classes.add(options)
-    by_options = without_labels([None if options in classes else options for options in option_sets])
-    by_numbers = without_labels([_numbers(item) for item in items])
     places = np.arange(len(items))
-    labels = set_labels(len(items), (places, numbered(by_options)), (places, numbered(by_numbers)))
+    bonds = [(places, numbered(keys)) for keys in (_facts_by_options(items), _numbers_of(items), _by_image(items))]
+    labels = set_labels(len(items), *bonds)
     sizes = Counter(labels.tolist())
     return [label if sizes[label] > 1 else None for label in labels.tolist()]
+
+
+def first_of_facts(items: Sequence[Item], benchmark: Sequence[Item]) -> list[int]:
+    """The places of items without those that ask about an earlier item's fact and have the key at the same place.
+
+    Facts are found among all items of the benchmark, because a few items may hold a fact that looks like a label.
+    """
+    fact_of = dict(zip((item.id for item in benchmark), facts(benchmark), strict=True))
+    firsts: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        fact = fact_of[item.id]
+        firsts.setdefault((item.id,) if fact is None else (fact, item.gold), place)
+    return list(firsts.values())
+
+
+def _facts_by_options(items: Sequence[Item]) -> list[Hashable | None]:
+    option_sets = [_option_set(item) for item in items]
+    key_of: dict[Hashable, Hashable | None] = {}
+    classes = set()
+    for options, item in zip(option_sets, items, strict=True):
+        key = _key(item)
+        if options is not None and key_of.setdefault(options, key) != key:
+            classes.add(options)
+    return without_labels([None if options in classes else options for options in option_sets])
+
+
+def _by_image(items: Sequence[Item]) -> list[Hashable | None]:
+    """The image of each item, where all of its three or more questions have one number of options and key's place."""
+    golds: dict[Hashable, list[tuple[int, tuple[int, ...]]]] = {}
+    shown = [_shown(item) for item in items]
+    for item, image in zip(items, shown, strict=True):
+        golds.setdefault(image, []).append((len(item.choices), item.gold))
+    parallel = {image for image, row in golds.items() if len(row) >= _FEWEST_TRANSLATIONS and len(set(row)) == 1}
+    return [image if image in parallel else None for image in shown]
+
+
+def _numbers_of(items: Sequence[Item]) -> list[Hashable | None]:
+    return without_labels([_numbers(item) for item in items])
 
 
 def _option_set(item: Item) -> Hashable | None:
@@ -170,7 +210,7 @@ def _numbers(item: Item) -> Hashable | None:
 
 def _shown(item: Item) -> Hashable | None:
     media = [(media.kind, media.reference) for media in item.media]
-    return tuple([*(image.sha256 for image in item.images), *media]) or None
+    return (*(image.sha256 for image in item.images), *media) or None
 
 
 def _groups(items: Sequence[Item]) -> list[Hashable | None]:

@@ -30,7 +30,7 @@ from eyetest.records import (
     letter,
     tag_words,
 )
-from eyetest.results.dependence import firm_clusterings, joined_clusters, numbered
+from eyetest.results.dependence import fewest_clusters, firm_clusterings, numbered
 from eyetest.results.scores import (
     ScoreProvenance,
     answers_of,
@@ -231,7 +231,7 @@ _COMPARED = ("found", "template")  # what makes clusters of items that must be c
 def _roots_of_compared(cluster: str, items: Sequence[Item], roots: Sequence[str]) -> list[str]:
     """The first item of each item's cluster, by its template, or by all bonds beside those of ``roots``."""
     firm = firm_clusterings(items)
-    numbers = firm["question template"] if cluster == "template" else joined_clusters(numbered(roots), firm)
+    numbers = firm["question template"] if cluster == "template" else fewest_clusters(numbered(roots), firm)
     first: dict[int, str] = {}
     for number, item in zip(numbers.tolist(), items, strict=True):
         first.setdefault(number, item.id)

@@ -154,8 +154,9 @@ def exceeding(
 def share_preferences(clusters: Ints, favoured: Favourites, right: Bools, chances: Floats) -> bool:
     """Whether items of one cluster are wrong together, which no knowledge explains.
 
-    Of a cluster with m favourites at least Binomial(m, chance) are right where items are independent, because knowledge
-    only adds to it. The chances of so few are combined over clusters of four and more items (Fisher) and tested at .05.
+    Of a cluster with m favourites at least Binomial(m, chance) are right where items are independent, because
+    knowledge only adds to it. The chances of so few are combined over clusters of four and more items (Fisher) and
+    tested at .05.
     Clusters must have been made without the keys. Checked by ``tests/filters/dependent.py``.
     """
     leads = favoured.option >= 0

@@ -1,11 +1,12 @@
-"""Clusters of items by the profile of models over them: which models hold to an item's favourite option more than others.
+"""Clusters of items by the profile of models over them: which hold to an item's favourite option more than others.
 
 Estimated is a partition of the items from answers alone. With x the share of a model's answers that take the item's
 favourite option (whichever is right), the residual after ability and difficulty is x − the item's mean − the model's
 mean + the mean of all. Items that one preference decides have one profile of residuals, items that are answered one
 by one have one each. A mixture of spherical normal distributions is fitted to the residuals, with the number of
 components that has the smallest BIC (Schwarz 1978; Fraley and Raftery 2002). Assumed: models hold to a preference to
-different extents; where all are alike there is no residual and nothing is found. Checked by ``tests/filters/dependent.py``.
+different extents; where all are alike there is no residual and nothing is found. Checked by
+``tests/filters/test_dependent.py``.
 """
 
 import numpy as np

@@ -173,8 +173,8 @@ def _gold_units(table: OptionTable, groups: Sequence[int]) -> list[tuple[bool, H
     names: list[tuple[Hashable, Hashable]] = []
     golds: dict[Hashable, set[tuple[int, ...]]] = defaultdict(set)
     for group, item, options, fact in zip(groups, table.items, table.options, facts(table.items), strict=True):
-        by_texts = (group, item.question if fact is None else ("fact", fact), *options.texts)
-        by_place = (group, item.id if fact is None else ("fact", fact))
+        by_texts: Hashable = (group, item.question if fact is None else ("fact", fact), *options.texts)
+        by_place: Hashable = (group, item.id if fact is None else ("fact", fact))
         names.append((by_texts, by_place))
         golds[by_texts].add((options.gold,))
         golds[by_place].add((len(options), *item.gold))

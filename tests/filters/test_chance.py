@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.filters.decoys import _known, clusterings
+from eyetest.filters.decoys import _known
 from eyetest.measures.stats.chance import favourites
 from eyetest.records import ImageRef, Item, Verdict
+from eyetest.results.dependence import clusterings
 from tests.filters.answers import evidence, item, judge, judged, stage
 from tests.filters.simulated import TASTES, Drawn, Ints, draw_panel
 

@@ -183,6 +183,43 @@ def test_items_that_share_a_image_or_a_question_are_held_out_together() -> None:
     assert sorted(np.bincount(folds)) == [2, 2, 3]
 
 
+def translated(seed: int, kind: str) -> list[Item]:
+    """Sixty questions with golds at random, in eight languages that share no word; drawn with numpy alone."""
+    rng = np.random.default_rng([seed, len(kind)])
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    languages = [["".join(rng.choice(letters, rng.integers(3, 9))) for _ in range(300)] for _ in range(8)]
+    items = []
+    for fact in range(60):
+        asked, gold = rng.integers(0, 300, 8), int(rng.integers(4))
+        options = [rng.integers(0, 300, rng.integers(1, 5)) for _ in range(4)]
+        numbers = rng.choice(np.arange(3, 990), 4, replace=False).tolist()
+        for number, words in enumerate(languages):
+            question = " ".join(words[place] for place in asked)
+            texts = [" ".join(words[place] for place in option) for option in options]
+            if kind == "options are numbers":
+                texts = [str(value) for value in numbers]
+            else:
+                question += f" {numbers[0]} {numbers[1]}"
+            choices = tuple(Choice(text, place == gold) for place, text in enumerate(texts))
+            items.append(Item(id=f"{fact}-{number}", question=f"{question}?", choices=choices))
+    return items
+
+
+@pytest.mark.parametrize("kind", ["options are numbers", "questions share numbers"])
+def test_translated_files_raise_no_false_alarms(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted one by one, eight or more of ten such files had an alarm in each test of `shortcuts`."""
+    monkeypatch.setattr(shortcuts, "TREES", 30)
+    monkeypatch.setattr(features, "BUCKETS", 60)
+    smallest = []
+    for seed in range(6):
+        about = subject(translated(seed, kind), seed=seed)
+        findings = [
+            finding for name in ("shortcuts", "positions", "surface-cues") for finding in PROBES[name].run(about)
+        ]
+        smallest.append(min(finding.p for finding in findings if finding.p is not None))
+    assert sum(p <= 0.005 for p in smallest) <= 1, "about ten tests each, .05 together"
+
+
 def test_p_values_are_counted_where_they_can_be_and_never_zero() -> None:
     null = np.random.default_rng(0).binomial(500, 0.25, 199) / 500
     middle, how = p_value(float(np.median(null)), null, 0.25, 500)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from eyetest.commands.base import new_path, observer, open_bench, open_run, path_of
 from eyetest.commands.gathering import Scoring, flat, gather
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
+from eyetest.commands.options import HOW, AnyPath, AnyRun, Bench, Overwrite, panel
 from eyetest.commands.results import Found
 from eyetest.errors import InputError, as_stored, counted, first_line, heading, param, percent
 
@@ -34,6 +34,7 @@ def certify(
     page: Annotated[AnyPath | None, _WRITTEN] = None,
     check: AnyPath | None = None,
     clean: str = "",
+    cluster: Annotated[str, HOW] = "found",
     overwrite: Overwrite = False,
 ) -> "Certificate":
     """Write one page of evidence about a benchmark, or recompute such a page.
@@ -48,6 +49,8 @@ def certify(
         page: The page.
         check: A page to recompute, from the paths that it names or from BENCH RUN….
         clean: Models known not to have seen the benchmark, A,B,…: contamination is relative to them.
+        cluster: What makes items dependent: auto, found, image, group, passage, template, none, or a tag. A page is
+            checked with the clusters that it names.
         overwrite: Replace a page that eyetest wrote before.
 
     Examples:
@@ -59,7 +62,6 @@ def certify(
         0
 
     """
-    from eyetest.measures import Settings
     from eyetest.pages.page import fill_page, write_page
     from eyetest.store import refuse_to_lose
 
@@ -72,15 +74,22 @@ def certify(
         stated, text = _read(file)
         given = (bench, *flat(runs)) if bench is not None else tuple(file.parent / path for path in stated.paths)
         whole = text == fill_page(_TEMPLATE, {"about": stated}, "eyetest.commands").lstrip()
-        settings = Settings(seed=stated.seed, own={"clean": stated.clean})
-        return Certificate(_certified(given[0], given[1:], file, settings), stated, whole_page=whole)
+        return Certificate(_certified(given[0], given[1:], file, stated.how), stated, whole_page=whole)
     file = new_path(page, "page")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if bench is None:
         raise InputError("name a benchmark, and runs over it")
-    found = _certified(bench, flat(runs), file, Settings(own={"clean": clean}))
+    found = _certified(bench, flat(runs), file, How(cluster=cluster, clean=clean))
     write_page(_TEMPLATE, {"about": found}, file, overwrite=overwrite, package="eyetest.commands")
     return Certificate(found, notes=(f"page → {file}",))
+
+
+class How(NamedTuple):
+    """What decides values beside the inputs."""
+
+    seed: int = 0
+    cluster: str = "found"
+    clean: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,17 +118,22 @@ class About:
     seed: int
     lines: tuple[Statement, ...]
     digest: str = ""
+    cluster: str = "found"  # what makes items dependent
     medium: tuple[str, str] = ("image", "images")  # what sentences call that which the items show
     clean: str = ""  # the models that are named as clean
+
+    @property
+    def how(self) -> How:
+        """What decided its values."""
+        return How(self.seed, self.cluster, self.clean)
 
     @property
     def computed(self) -> str:
         """The hash over inputs, version, seed and lines."""
         shown = self.medium if self.medium != ("image", "images") else ()
         named = (self.clean,) if self.clean else ()
-        contents = msgspec.json.encode(
-            (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines, *shown, *named)
-        )
+        basis = (self.benchmark, self.items, self.inputs, self.version, self.seed, self.cluster)
+        contents = msgspec.json.encode((*basis, self.lines, *shown, *named))
         return hashlib.sha256(contents).hexdigest()
 
     @property
@@ -166,20 +180,22 @@ def _read(file: Path) -> tuple[About, str]:
         raise InputError(f"{heading('check')}: {file} is no certificate: {first_line(error)}") from None
 
 
-def _certified(bench: Bench, runs: Sequence[Any], file: Path, settings: "Settings") -> About:
+def _certified(bench: Bench, runs: Sequence[Any], file: Path, how: How) -> About:
     """Everything computed anew."""
     from eyetest.benchmarks.media import medium_names
+    from eyetest.measures import Settings
     from eyetest.version import __version__
 
     benchmark = open_bench(bench)
-    results = gather(list(runs), Scoring(bench=benchmark)) if runs else None
+    results = gather(list(runs), Scoring(bench=benchmark, cluster=how.cluster)) if runs else None
     inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
     places = (benchmark.path, *(open_run(run).path for run in runs))
     paths = tuple(os.path.relpath(as_stored(str(path.absolute())), file.absolute().parent) for path in places)
-    lines = tuple(_lines(benchmark, results, settings))
-    about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, settings.seed, lines)
-    clean = str(settings.own["clean"])
-    about = replace(about, medium=medium_names(benchmark.manifest.counts), clean=clean)
+    settings = Settings(seed=how.seed, own={"clean": how.clean})
+    lines = tuple(_lines(benchmark, results, settings, how.cluster))
+    about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, how.seed, lines)
+    medium = medium_names(benchmark.manifest.counts)
+    about = replace(about, cluster=how.cluster, medium=medium, clean=how.clean)
     return replace(about, digest=about.computed)
 
 
@@ -190,7 +206,7 @@ def _content(results: "Results") -> Iterable[str]:
         yield hashlib.sha256(table.sort(table.columns).write_csv().encode()).hexdigest()
 
 
-def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -> Iterable[Statement]:
+def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings", cluster: str) -> Iterable[Statement]:
     from eyetest.benchmarks.media import medium_names
     from eyetest.probes import Subject
     from eyetest.probes.audit import run_audit
@@ -206,7 +222,8 @@ def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -
     for name, (measure, tell) in _MEASURES.items():
         measured = tuple(_about_medium(line, medium) for line in _measured(results, measure, tell, how))
         clean = f" --set clean={how.own['clean']}" if measure == "contamination" and how.own["clean"] else ""
-        yield Statement(_about_medium(name, medium), measured, f"eyetest measure {measure} RUN{clean}")
+        command = f"eyetest measure {measure} RUN --cluster {cluster}{clean}"
+        yield Statement(_about_medium(name, medium), measured, command)
 
 
 def _about_medium(sentence: str, medium: str) -> str:

@@ -42,7 +42,7 @@ def compare(
         runs: Run folders, of one benchmark or several.
         model: Only these models, and all pairs of them: A,B, or repeated.
         where: Only scores with these values of a column or tag: modality=no-image, ask=cot.
-        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        cluster: What makes items dependent: auto, found, image, group, passage, template, none, or a tag.
         level: Confidence level of intervals and tests.
 
     Examples:

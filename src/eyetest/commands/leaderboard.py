@@ -38,7 +38,7 @@ def leaderboard(
         models: models.yaml that says what is known of models.
         model: Only these models: A,B, or repeated.
         where: Only scores with these values of a column: ask=direct.
-        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        cluster: What makes items dependent: auto, found, image, group, passage, template, none, or a tag.
         level: Confidence level of intervals and tests.
         overwrite: Replace files that eyetest wrote before.
 

@@ -49,7 +49,7 @@ def measure(
         where: Only scores with these values of a column or tag: modality=image, ask=cot,direct.
         models: models.yaml that says what is known of models: language bases, sizes.
         model: Only these models: A,B, or repeated.
-        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        cluster: What makes items dependent: auto, found, image, group, passage, template, none, or a tag.
         level: Confidence level of intervals and tests.
         seed: Random seed.
 

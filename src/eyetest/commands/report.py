@@ -76,7 +76,7 @@ def report(
         where: Only scores with these values of a column: modality=image,no-image.
         models: models.yaml that says what is known of models: language bases, sizes.
         model: Only these models: A,B, or repeated.
-        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        cluster: What makes items dependent: auto, found, image, group, passage, template, none, or a tag.
         level: Confidence level of intervals and tests.
         seed: Random seed.
         overwrite: Replace files that eyetest wrote before.

@@ -3,9 +3,7 @@
 Items that one preference may decide together (of one question template, passage, image or tag) count by cluster.
 """
 
-import re
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,59 +18,19 @@ from eyetest.measures.stats.chance import (
     exceeding,
     favourites,
     memorized,
+    share_preferences,
     tastes_of_choices,
     tastes_of_hits,
 )
 from eyetest.measures.stats.intervals import Bools, Floats, Ints, mean
 from eyetest.measures.stats.paired import benjamini_hochberg
-from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter, tag_word
+from eyetest.measures.stats.profiles import profile_clusters
+from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter
+from eyetest.results.dependence import binding, clusterings, guessed_clusterings
 
 _LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 _USUAL_RATE = 0.05  # of good items among those that a test throws out, where a stage says none
 _TOO_FEW = "too few items are like it to rule out a shared belief"
-_SLOT = re.compile(
-    r"<[^<>]{0,300}>|\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’|(?<!\w)'[^']{0,300}'(?!\w)"
-    r"|(?<!\w)[-+]?\d[\d.,:/%]{0,300}(?!\w)"
-)
-_NAME = re.compile(r"(?<=[^.?!:\s] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
-_WORD = re.compile(r"\*|[\w'-]+")
-_FEWEST_WORDS, _MOST_WORDS = 3, 40  # of a template, beside its slots; of a question in which any word may be a slot
-
-
-def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
-    """By what items share: the number of each item's cluster. Only the values of ``tag`` where one is named."""
-    if tag:
-        return {tag: _numbered(tag_word(item.tags.get(tag)) for item in items)}
-    found = {
-        "question template": _numbered(_templates([item.question for item in items])),
-        "passage": _numbered(item.hint.strip() or None for item in items),
-        "image": _numbered(tuple(image.sha256 for image in item.images) or None for item in items),
-        "group": _numbered(item.group or None for item in items),
-    }
-    return {kind: numbers for kind, numbers in found.items() if numbers.max(initial=-1) + 1 < len(items)}
-
-
-def _numbered(keys: Iterable[Hashable | None]) -> Ints:
-    """Equal numbers for equal keys; an item without a key is a cluster of its own."""
-    known: dict[Hashable, int] = {}
-    named = [known.setdefault((index,) if key is None else ("", key), len(known)) for index, key in enumerate(keys)]
-    return np.array(named, np.int64)
-
-
-def _templates(questions: Sequence[str]) -> list[str | None]:
-    """Templates shared by questions: numbers, quotations, names and one more word are slots."""
-    forms = [_forms(question) for question in questions]
-    counts = Counter(form for some in forms for form in dict.fromkeys(some))
-    best = [max(some, key=lambda form: counts[form], default="") for some in forms]
-    return [form if counts[form] > 1 else None for form in best]
-
-
-def _forms(question: str) -> list[str]:
-    words = [word.lower() for word in _WORD.findall(_NAME.sub("*", _SLOT.sub("*", question)))]
-    forms = [words]
-    if len(words) <= _MOST_WORDS:
-        forms += [[*words[:index], "*", *words[index + 1 :]] for index in range(len(words))]
-    return [" ".join(form) for form in forms if len(form) - form.count("*") >= _FEWEST_WORDS]
 
 
 class _Counted(NamedTuple):
@@ -137,6 +95,33 @@ def _stacked(tested: Sequence[_Counted]) -> tuple[Ints, Bools, Ints]:
     return counts, golds, options
 
 
+class _Judged(NamedTuple):
+    """Items whose right favourites are counted."""
+
+    items: Sequence[Item]
+    counts: Ints  # items × models × options
+    favoured: Favourites
+    right: Bools
+    by_chance: Floats
+
+
+def dependence(judged: _Judged, tag: str = "") -> dict[str, Ints]:
+    """Clusters of items that may be right together, by kind, or by the values of a tag.
+
+    Bonds that say so by themselves always count. Words, single options and profiles of models over items count where
+    their clusters are wrong together more often than independent items are.
+    """
+    shared = clusterings(judged.items, tag)
+    if tag:
+        return shared
+    guessed = guessed_clusterings(judged.items)
+    guessed |= binding({"profile": profile_clusters(judged.counts, judged.favoured.option)})
+    for kind, numbers in guessed.items():
+        if share_preferences(numbers, judged.favoured, judged.right, judged.by_chance):
+            shared[kind] = numbers
+    return shared
+
+
 def _judge_chance(case: FilterInput) -> Iterator[Verdict]:
     """Drop what the panel knows, at a stated false discovery rate; review where evidence is thin. Decoys are the
     panel's wrong favourites, as guessers share preferences; samples should differ in option order.
@@ -186,7 +171,8 @@ def _beyond_beliefs(
     favoured = favourites(counts, options)
     right = golds[np.arange(len(tested)), favoured.option] & (favoured.option >= 0)
     by_chance = golds.sum(axis=1) / options
-    shared = clusterings([entry.item for entry in tested], case.stage.cluster)
+    judged = _Judged([entry.item for entry in tested], counts, favoured, right, by_chance)
+    shared = dependence(judged, case.stage.cluster)
     sure = exceeding(favoured, right, by_chance, rate, clusterings=list(shared.values())) & (chances <= rate)
     likely = exceeding(favoured, right, by_chance, rate, benefit=0.0)
     names = np.array([entry.item.id for entry in tested])
@@ -264,8 +250,9 @@ def _leaked(
     best = seen.favoured.option
     right = golds[np.arange(len(tested)), best] & (best >= 0)
     by_chance = golds.sum(axis=1) / options
-    shared = list(clusterings([entry.item for entry in tested], cluster).values())
-    gone = exceeding(seen.favoured, right, by_chance, rate, clusterings=shared)
+    judged = _Judged([entry.item for entry in tested], counts[:, models], seen.favoured, right, by_chance)
+    shared = dependence(judged, cluster)
+    gone = exceeding(seen.favoured, right, by_chance, rate, clusterings=list(shared.values()))
     plain = seen.favoured.strength >= np.log(len(tested) / rate)
     likely = exceeding(seen.favoured, right, by_chance, rate, benefit=0.0) & plain & ~gone
     names = np.array([entry.item.id for entry in tested])

@@ -68,7 +68,9 @@ def circular(results: Results, settings: Settings) -> Measured:
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
 """Sources of differing choices, and their axes."""
 _PAPERS_TESTS = 5
-_ENTROPIES = ("entropy", "corrected", "normalised", "accuracy")
+_SCALED, _SHARES = ("entropy", "corrected"), ("normalised", "accuracy")  # in nats; from 0 to 1
+_ENTROPIES = (*_SCALED, *_SHARES)
+_LARGEST = [f"{value} most" for value in _SCALED]
 _IS_TEST = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl.col("reading") != "text"))
 
 
@@ -139,29 +141,46 @@ def _counted(tests: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 def _entropies(of_item: pl.LazyFrame, keys: Sequence[str], members: Sequence[str], level: float) -> pl.DataFrame:
     """With fewer than two answers read an item has no entropy. ``corrected`` is Miller and Madow's: plus (choices
     seen − 1) / (2 × tests), never more than ln(options).
+
+    Most items of a stable model have an entropy of 0 and few a large one, so that Student's interval ends too low.
+    An entropy is a share of the largest possible one: its interval is Wilson's for the effective number of items, as
+    that of an accuracy (`bounds`). Checked by ``tests/measures/test_instability.py``.
     """
-    unit, entropy, known = [*keys, "item", "cluster"], pl.col("entropy"), pl.col("read") > 1
+    unit, entropy, is_measured = [*keys, "item", "cluster"], pl.col("entropy"), pl.col("read") > 1
     most = pl.when(pl.col("options") > 0).then(pl.col("options").log())
     corrected = pl.min_horizontal(entropy + (pl.col("seen") - 1) / (2 * pl.col("read")), most)
     of_item = of_item.filter(pl.col("tests") > 1).select(
         *unit,
         *("accuracy", "tests", "read"),
-        pl.when(known).then(entropy),
-        pl.when(known).then(corrected).alias("corrected"),
-        pl.when(known & (most > 0)).then(entropy / most).alias("normalised"),
+        pl.when(is_measured).then(entropy),
+        pl.when(is_measured).then(corrected).alias("corrected"),
+        pl.when(is_measured & (most > 0)).then(entropy / most).alias("normalised"),
+        pl.min_horizontal(most, pl.col("read").log()).alias("entropy most"),
+        pl.coalesce(most, pl.col("read").log() + 0.5).alias("corrected most"),
         pl.lit(1).alias("items"),
     )
     of_item = of_item.group_by(unit).mean() if members else of_item
-    of_item = of_item.with_columns(pl.lit(True).alias("accuracy binary"))
+    of_item = _as_shares(of_item, keys)
     means = mean_columns(of_item, keys, _ENTROPIES, ("tests", "read", "items"), level=level)
+    largest = of_item.group_by(keys).agg(pl.col(_LARGEST).first()).collect(engine="streaming")
+    means = means.join(largest, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return means.select(
         *keys,
-        *(pl.col(value + end).clip(0) for value in _ENTROPIES for end in ("", "_low", "_high")),
+        *(pl.col(value + end) * pl.col(f"{value} most") for value in _SCALED for end in ("", "_low", "_high")),
+        *(value + end for value in _SHARES for end in ("", "_low", "_high")),
         (1 - pl.col("read") / pl.col("tests")).alias("unread"),
         (pl.col("tests") / pl.col("items")).alias("tests"),
         pl.col("entropy_n").alias("n"),
         (pl.col("items") - pl.col("entropy_n")).cast(pl.Int64).alias("unmeasured"),
     )
+
+
+def _as_shares(of_item: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Entropies as shares of the largest that any item of the row can have, which stays beside them."""
+    largest = of_item.with_columns(pl.col(name).max().over(keys) for name in _LARGEST)
+    largest = largest.with_columns(pl.when(pl.col(name) > 0).then(pl.col(name)).otherwise(1.0) for name in _LARGEST)
+    shares = largest.with_columns((pl.col(value) / pl.col(f"{value} most")).clip(0, 1) for value in _SCALED)
+    return shares.with_columns(pl.lit(True).alias(f"{value} binary") for value in _ENTROPIES)
 
 
 def _few_tests(overall: pl.DataFrame) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class Options:
         texts = [""] * len(texts) if is_bare else list(without_letters(texts))
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
+        self.order = order  # the place of each as written
         self.gold = order.index(item.gold[0])
         self.values = np.array([number_of(text) for text in self.texts], np.float64)  # NaN for other texts
 

@@ -11,9 +11,10 @@ from eyetest.errors import percent
 from eyetest.measures.stats.chance import as_odd, uneven
 from eyetest.probes.features import decimals
 from eyetest.probes.rates import rate_of
-from eyetest.probes.shortcuts import image_groups
+from eyetest.probes.shortcuts import fact_groups
 from eyetest.probes.subject import MIN_ITEMS, Subject, by_option_count, no_choices, probe, too_few
 from eyetest.records import Finding, Item, letter
+from eyetest.results.dependence import first_of_facts
 from eyetest.text import folded, holds_phrase, read_number, words
 
 _RECURRING_SETS = 5
@@ -71,9 +72,15 @@ def positions(subject: Subject) -> Iterator[Finding]:
             title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
             f"options; {percent(expected)} if spread evenly",
             detail="Answering one letter always, or never, beats chance. `--fix` reorders options.",
-            p=uneven(counts, subject.rng("positions", options)),
+            p=uneven(_counts_by_fact(subject, items, options), subject.rng("positions", options)),
             numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
         )
+
+
+def _counts_by_fact(subject: Subject, items: Sequence[Item], options: int) -> list[int]:
+    """How often the gold has each position; of the translations of a question one counts for each position."""
+    counts = Counter(items[place].gold[0] for place in first_of_facts(items, subject.choice_items))
+    return [counts[position] for position in range(options)]
 
 
 @probe("named-answer", "Does the question name its own answer?")
@@ -96,7 +103,7 @@ def _habit(subject: Subject, probe: str, kind: str, trait: str, marked: Sequence
     """A test of how often the gold is among the options with a trait, in either direction, with its rate."""
     chances = [len(places) / len(item.choices) for item, places in marked]
     hits = [item.gold[0] in places for item, places in marked]
-    groups = image_groups([item for item, _ in marked])
+    groups = fact_groups([item for item, _ in marked])
     rate = rate_of(np.array(hits, dtype=float), np.array(chances), groups)
     expected = sum(chances)
     avoids = sum(hits) < expected
@@ -110,9 +117,16 @@ def _habit(subject: Subject, probe: str, kind: str, trait: str, marked: Sequence
         title=f"The gold is {trait} in {'only ' if avoids else ''}{rate.sentence} "
         f"of {len(marked):,} items; {percent(rate.chance)} by chance",
         detail=f"A guesser who knows this habit {consequence}: {rate.above_chance} beside chance.",
-        p=as_odd(sum(hits), chances),
+        p=_p_by_fact(subject, marked),
         numbers={"n": len(marked), "hits": sum(hits), "expected": expected, **rate.numbers},
     )
+
+
+def _p_by_fact(subject: Subject, shown: Sequence[tuple[Item, set[int]]]) -> float:
+    """How likely so many hits are by chance; of the translations of a question one counts."""
+    counted = [shown[place] for place in first_of_facts([item for item, _ in shown], subject.choice_items)]
+    hits = sum(item.gold[0] in showing for item, showing in counted)
+    return as_odd(hits, [len(showing) / len(item.choices) for item, showing in counted])
 
 
 def only_named_option(item: Item) -> int | None:

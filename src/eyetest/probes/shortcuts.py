@@ -5,7 +5,7 @@ counted, beside the number that chance would give. Findings are rates of the ben
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from eyetest.probes.features import (
 from eyetest.probes.rates import Rate, rate_of
 from eyetest.probes.subject import LEVEL, MIN_ITEMS, Subject, probe, untested
 from eyetest.records import Finding, Item
+from eyetest.results.dependence import facts, joined_clusters, numbered
 
 NAME = "shortcuts"
 LEAST_ITEMS = 100  # below this nothing can be learnt, so a sound result would say nothing
@@ -93,8 +94,7 @@ class Guess(msgspec.Struct, frozen=True):
 @probe(NAME, "training on the test set")
 def _shortcuts(subject: Subject) -> Iterator[Finding]:
     """One test per view and learner, one per view of golds given away; scores go to ``subject.item_scores``."""
-    grouped = image_groups(subject.choice_items)
-    items, groups = sample_groups(subject.choice_items, grouped, subject)
+    items, groups = sample_groups(subject.choice_items, fact_groups(subject.choice_items), subject)
     if len(items) < LEAST_ITEMS or len(set(groups)) < 2:
         title = f"{len(items)} choice items are too few to learn shortcuts from"
         shown = subject.medium.many
@@ -128,6 +128,15 @@ def image_groups(items: Sequence[Item]) -> list[int]:
     return [sets.root(index) for index in range(len(items))]
 
 
+def fact_groups(items: Sequence[Item]) -> list[int]:
+    """A number for each item, equal for items that share an image, a question that they vary, or a fact.
+
+    Translations of an item have its numbers, or its options and key: in another fold they would give its gold away.
+    """
+    groups = joined_clusters(numbered(image_groups(items)), {"fact": numbered(facts(items))}, 1 / _FOLDS)
+    return [int(group) for group in groups]
+
+
 def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) -> tuple[list[Item], list[int]]:
     """All items, or whole groups of them drawn at random up to the limit."""
     if len(items) <= _MOST_ITEMS:
@@ -144,18 +153,42 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
 
 
 def draw_golds(table: OptionTable, groups: Sequence[int], rng: np.random.Generator, draws: int) -> Ints:
-    """Random golds, uniform within each item, one column per draw; rotations of one question share it."""
-    alike: dict[tuple[object, ...], set[int]] = defaultdict(set)
-    keys = [
-        (group, item.question, *options.texts)
-        for group, item, options in zip(groups, table.items, table.options, strict=True)
-    ]
-    for key, options in zip(keys, table.options, strict=True):
-        alike[key].add(options.gold)
-    units: dict[tuple[object, ...], int] = {}
-    unit = [units.setdefault(key if len(alike[key]) == 1 else (i,), len(units)) for i, key in enumerate(keys)]
-    shares = rng.random((len(units), draws))[unit]
-    return np.asarray(table.starts[:, None] + (shares * table.counts[:, None]).astype(np.int64))
+    """Random golds, uniform within each item, one column per draw; rotations and translations of a question share it.
+
+    A share of the options is drawn for each unit of items. It is a place among their options in alphabetical order,
+    or as written where options are translated.
+    """
+    units = _gold_units(table, groups)
+    number_of: dict[Hashable, int] = {}
+    unit = [number_of.setdefault(key, len(number_of)) for _, key in units]
+    shares = rng.random((len(number_of), draws))[unit]
+    places = (shares * table.counts[:, None]).astype(np.int64)
+    for index, (is_written, _) in enumerate(units):
+        if is_written:
+            places[index] = np.argsort(table.options[index].order)[places[index]]
+    return np.asarray(table.starts[:, None] + places)
+
+
+def _gold_units(table: OptionTable, groups: Sequence[int]) -> list[tuple[bool, Hashable]]:
+    """For each item the unit whose items have one gold, and whether that is the same place as written."""
+    names: list[tuple[Hashable, Hashable]] = []
+    golds: dict[Hashable, set[tuple[int, ...]]] = defaultdict(set)
+    for group, item, options, fact in zip(groups, table.items, table.options, facts(table.items), strict=True):
+        by_texts: Hashable = (group, item.question if fact is None else ("fact", fact), *options.texts)
+        by_place: Hashable = (group, item.id if fact is None else ("fact", fact))
+        names.append((by_texts, by_place))
+        golds[by_texts].add((options.gold,))
+        golds[by_place].add((len(options), *item.gold))
+    sizes = Counter(by_texts for by_texts, _ in names)
+    units: list[tuple[bool, Hashable]] = []
+    for index, (by_texts, by_place) in enumerate(names):
+        if sizes[by_texts] > 1 and len(golds[by_texts]) == 1:
+            units.append((False, by_texts))
+        elif len(golds[by_place]) == 1:
+            units.append((True, by_place))
+        else:
+            units.append((False, index))
+    return units
 
 
 def _views(table: OptionTable, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:

@@ -30,6 +30,7 @@ from eyetest.records import (
     letter,
     tag_words,
 )
+from eyetest.results.dependence import fewest_clusters, firm_clusterings, numbered
 from eyetest.results.scores import (
     ScoreProvenance,
     answers_of,
@@ -127,8 +128,10 @@ def labelled(run: Run) -> pl.LazyFrame:
     return scan_table(path, again).select("request", *SENTENCE_KINDS)
 
 
-CLUSTERS = ("auto", "image", "group", "passage", "none")
-"""What makes items dependent; a tag's name is also valid. ``auto``: images and groups."""
+CLUSTERS = ("auto", "found", "image", "group", "passage", "template", "none")
+"""What makes items dependent; a tag's name is also valid. ``auto``: images and groups. ``found``: passages, question
+templates and facts too.
+"""
 _NEED_NO_ITEMS = ("auto", "none")
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -188,8 +191,9 @@ def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) ->
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
     """What measures know of a benchmark's items: the columns that `Results` names."""
+    items = list(items)
     joined = DisjointSets[str]()
-    kind = _cluster_kind(cluster)
+    kind = _cluster_kind("auto" if cluster == "found" else cluster)
     rows: list[dict[str, Any]] = []
     answers: list[tuple[str, ...]] = []
     for item in items:
@@ -209,13 +213,29 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
         raise InputError(f"{heading('cluster')}: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
     heads = {row["group"] for row in rows} - {None}
-    for row, own in zip(rows, recurring(answers).tolist(), strict=True):
+    roots = [joined.root(row["item"]) for row in rows]
+    if cluster in _COMPARED:
+        roots = _roots_of_compared(cluster, items, roots)
+    for row, own, root in zip(rows, recurring(answers).tolist(), roots, strict=True):
         row["kinds"] = own[: row["options"]] if any(own) else None
-        row["cluster"] = joined.root(row["item"])
+        row["cluster"] = root
         if row["group"] is None and row["item"] in heads:
             row["group"] = row["item"]
     known = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
     return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(known, pl.String))
+
+
+_COMPARED = ("found", "template")  # what makes clusters of items that must be compared with each other
+
+
+def _roots_of_compared(cluster: str, items: Sequence[Item], roots: Sequence[str]) -> list[str]:
+    """The first item of each item's cluster, by its template, or by all bonds beside those of ``roots``."""
+    firm = firm_clusterings(items)
+    numbers = firm["question template"] if cluster == "template" else fewest_clusters(numbered(roots), firm)
+    first: dict[int, str] = {}
+    for number, item in zip(numbers.tolist(), items, strict=True):
+        first.setdefault(number, item.id)
+    return [first[number] for number in numbers.tolist()]
 
 
 def medium_of(item: Item) -> str:
@@ -243,6 +263,7 @@ def _shown(item: Item) -> list[str]:
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
     kinds: dict[str, Callable[[Item], list[str]]] = {
         "none": lambda item: [],
+        "template": lambda item: [],
         "image": _shown,
         "group": lambda item: [item.group or item.id],
         "passage": lambda item: [item.hint] if item.hint else [],

@@ -69,6 +69,8 @@ _BELIEFS = ((0.3, 10.0), (1.0, 30.0))  # a taste, and how much firmer one option
 _USUAL: Floats = -((np.log(_TASTES) / 1.5) ** 2) / 2  # log weights of tastes before answers: normal in log taste
 _USUAL_ITEMS = 0.1  # how many items that is worth: few, since its thin tail would hide what few know
 _ROUNDS = 60
+_FEWEST_TOGETHER = 4  # items of a cluster that can be wrong together beyond chance
+_LEVEL = 0.05  # of clusters that were guessed from words or answers and do not exist, the share that counts
 _DOUBTED = 2.0  # how many items of a cluster count as right beside those seen, so that few prove nothing
 
 
@@ -147,6 +149,23 @@ def exceeding(
         if decoys[place] + (benefit + further) * largest[place] <= rate * hits[place]:
             return np.asarray(taken)
     return np.zeros(len(right), bool)
+
+
+def share_preferences(clusters: Ints, favoured: Favourites, right: Bools, chances: Floats) -> bool:
+    """Whether items of one cluster are wrong together, which no knowledge explains.
+
+    Of a cluster with m favourites at least Binomial(m, chance) are right where items are independent, because
+    knowledge only adds to it. The chances of so few are combined over clusters of four and more items (Fisher) and
+    tested at .05.
+    Clusters must have been made without the keys. Checked by ``tests/filters/dependent.py``.
+    """
+    leads = favoured.option >= 0
+    sizes, hits, expected = (np.bincount(clusters, weights) for weights in (leads, leads & right, leads * chances))
+    tested = sizes >= _FEWEST_TOGETHER
+    if not tested.any():
+        return False
+    so_few = scipy.stats.binom.cdf(hits[tested], sizes[tested], expected[tested] / sizes[tested])
+    return bool(scipy.stats.combine_pvalues(np.maximum(so_few, 1e-300)).pvalue <= _LEVEL)
 
 
 def _dependent(taken: Bools, right: Bools, strength: Floats, chances: Floats, clusters: Ints) -> float:

@@ -1,0 +1,298 @@
+"""Which items of a benchmark depend on each other: what they share in words, options, keys and media.
+
+Estimated is a partition of the items for each kind of bond. Items of one cluster may be right or wrong together, by
+one preference or one piece of knowledge; clusters count as independent. A value that more than a fifth of the items
+share (yes and no, the letters of pictures) is a label, not a fact, and binds nothing. Words bind by average linkage
+of tf-idf vectors, because a cluster that is too large costs an interval little, one that is too small its coverage.
+Assumed: items that share none of this, and whose answers show no common profile (`eyetest.measures.stats.profiles`),
+are independent. Checked with benchmarks drawn by other code, in ``tests/filters/dependent.py``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyetest.measures.stats.sets import set_labels
+from eyetest.records import PLACEHOLDER, Item, tag_word
+from eyetest.text import folded
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_SLOT = re.compile(
+    r"<[^<>]{0,300}>|\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’|(?<!\w)'[^']{0,300}'(?!\w)"
+    r"|(?<!\w)[-+]?\d[\d.,:/%]{0,300}(?!\w)"
+)
+_NAME = re.compile(r"(?<=[^.?!:\s] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
+_WORD = re.compile(r"\*|[\w'-]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_FEWEST_WORDS, _MOST_WORDS = 3, 40  # of a template, beside its slots; of a question in which any word may be a slot
+_LABEL = 0.2  # a value that a larger share of the items has is a label
+_FEWEST_NUMBERS = 2  # in questions that are taken for one question by their numbers
+_FEWEST_TRANSLATIONS = 3  # questions about an image whose keys have one place: of two that is often chance
+_ALIKE = 0.1  # the least mean similarity of words within a cluster
+_ABOVE = 2.0  # and how many times the mean similarity of all items that is at least
+_MOST_LINKED = 3_000  # items whose words are compared each with each; further items join the nearest cluster
+_BLOCK = 1_000  # further items that are compared at once
+
+
+def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
+    """The number of each item's cluster, by the kind of what items share; kinds that bind no two items are left out.
+
+    Only the values of ``tag`` make clusters where one is named.
+    """
+    if tag:
+        return {tag: numbered(tag_word(item.tags.get(tag)) for item in items)}
+    kinds = firm_clusterings(items)
+    kinds["options"] = numbered(without_labels([_option_set(item) for item in items]))
+    return binding(kinds)
+
+
+def guessed_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
+    """Clusters of items that may be about one thing: with one option, key or words in common, whatever their number.
+
+    Whether they depend on each other is for the answers to show (`share_preferences`).
+    """
+    kinds = {}
+    kinds["one option"] = numbered(_recurring_options(items))
+    kinds["key"] = numbered(without_labels([_key(item) for item in items]))
+    kinds["words"] = word_clusters([_words(item) for item in items])
+    return binding(kinds)
+
+
+def firm_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
+    """Clusters of items that are about one thing: a group, medium, passage, question template or fact."""
+    return {
+        "group": numbered(_groups(items)),
+        "image": numbered(_shown(item) for item in items),
+        "passage": numbered(item.hint.strip() or None for item in items),
+        "fact": numbered(facts(items)),
+        "question template": numbered(_templates([item.question for item in items])),
+    }
+
+
+def binding(clusters: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The kinds that bind at least two items."""
+    return {kind: numbers for kind, numbers in clusters.items() if numbers.max(initial=-1) + 1 < len(numbers)}
+
+
+def joined_clusters(together: Ints, kinds: Mapping[str, Ints], most: float = 0.5) -> Ints:
+    """The clusters ``together``, joined by each of the ``kinds`` in turn, but not where one then has too many items.
+
+    ``most`` is the largest share of the items that a cluster may get by joining.
+    """
+    places = np.arange(len(together))
+    for numbers in kinds.values():
+        merged = renumbered(set_labels(len(places), (places, together), (places, numbers)))
+        if is_usable(merged, most):
+            together = merged
+    return together
+
+
+def fewest_clusters(together: Ints, kinds: Mapping[str, Ints]) -> Ints:
+    """The clusters ``together`` joined by the ``kinds``, or one of these kinds alone, whichever has fewer clusters.
+
+    Crossed bonds, such as every template about every image, would join all items.
+    """
+    candidates = [joined_clusters(together, kinds)]
+    candidates += [numbers for numbers in kinds.values() if is_usable(numbers)]
+    return min(candidates, key=lambda numbers: len(np.unique(numbers)))
+
+
+def is_usable(numbers: Ints, most: float = 0.5) -> bool:
+    """Whether no cluster has more than this share of the items (two items are never too many)."""
+    return bool(np.bincount(numbers).max(initial=0) <= max(most * len(numbers), 2))
+
+
+def renumbered(labels: Ints) -> Ints:
+    """The same clusters, numbered from 0 on."""
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
+
+
+def numbered(keys: Iterable[Hashable | None]) -> Ints:
+    """Equal numbers for equal keys; an item without a key is a cluster of its own."""
+    number_of: dict[Hashable, int] = {}
+    numbers = []
+    for index, key in enumerate(keys):
+        name = (index,) if key is None else ("", key)
+        numbers.append(number_of.setdefault(name, len(number_of)))
+    return np.array(numbers, np.int64)
+
+
+def without_labels(keys: Sequence[Hashable | None]) -> list[Hashable | None]:
+    """The keys, None in place of those that more than a fifth of the items have."""
+    counts = Counter(keys)
+    most = max(2, _LABEL * len(keys))
+    return [key if counts[key] <= most else None for key in keys]
+
+
+def facts(items: Sequence[Item]) -> list[Hashable | None]:
+    """For each item the fact that it asks about, equal for its translations and rotations; None where it is alone.
+
+    Items ask about one fact if they have the same options and these always have the same key (options that recur with
+    other keys are classes, such as colours), if their questions have the same numbers, or if all questions about an
+    image, three or more, have their key at one place among as many options.
+    """
+    places = np.arange(len(items))
+    bonds = [(places, numbered(keys)) for keys in (_facts_by_options(items), _numbers_of(items), _by_image(items))]
+    labels = set_labels(len(items), *bonds)
+    sizes = Counter(labels.tolist())
+    return [label if sizes[label] > 1 else None for label in labels.tolist()]
+
+
+def first_of_facts(items: Sequence[Item], benchmark: Sequence[Item]) -> list[int]:
+    """The places of items without those that ask about an earlier item's fact and have the key at the same place.
+
+    Facts are found among all items of the benchmark, because a few items may hold a fact that looks like a label.
+    """
+    fact_of = dict(zip((item.id for item in benchmark), facts(benchmark), strict=True))
+    firsts: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        fact = fact_of[item.id]
+        firsts.setdefault((item.id,) if fact is None else (fact, item.gold), place)
+    return list(firsts.values())
+
+
+def _facts_by_options(items: Sequence[Item]) -> list[Hashable | None]:
+    option_sets = [_option_set(item) for item in items]
+    key_of: dict[Hashable, Hashable | None] = {}
+    classes = set()
+    for options, item in zip(option_sets, items, strict=True):
+        key = _key(item)
+        if options is not None and key_of.setdefault(options, key) != key:
+            classes.add(options)
+    return without_labels([None if options in classes else options for options in option_sets])
+
+
+def _by_image(items: Sequence[Item]) -> list[Hashable | None]:
+    """The image of each item, where all of its three or more questions have one number of options and key's place."""
+    golds: dict[Hashable, list[tuple[int, tuple[int, ...]]]] = {}
+    shown = [_shown(item) for item in items]
+    for item, image in zip(items, shown, strict=True):
+        golds.setdefault(image, []).append((len(item.choices), item.gold))
+    parallel = {image for image, row in golds.items() if len(row) >= _FEWEST_TRANSLATIONS and len(set(row)) == 1}
+    return [image if image in parallel else None for image in shown]
+
+
+def _numbers_of(items: Sequence[Item]) -> list[Hashable | None]:
+    return without_labels([_numbers(item) for item in items])
+
+
+def _option_set(item: Item) -> Hashable | None:
+    texts = frozenset(folded(choice.text) for choice in item.choices)
+    return texts if max(map(len, texts), default=0) > 1 else None  # not bare letters
+
+
+def _recurring_options(items: Sequence[Item]) -> list[str | None]:
+    """For each item the option that most other items have too; None where no option recurs or it is a label."""
+    texts = [sorted({folded(choice.text) for choice in item.choices}) for item in items]
+    counts = Counter(text for row in texts for text in row if len(text) > 1)
+    most = max(2, _LABEL * len(items))
+    recurring = {text for text, count in counts.items() if 1 < count <= most}
+    return [max(recurring.intersection(row), key=lambda text: (counts[text], text), default=None) for row in texts]
+
+
+def _key(item: Item) -> Hashable | None:
+    texts = frozenset(folded(item.choices[place].text) for place in item.gold)
+    return texts if max(map(len, texts), default=0) > 1 else None
+
+
+def _numbers(item: Item) -> Hashable | None:
+    """The numbers of a question in order of size, with the number of options and the key's place."""
+    numbers = sorted(_NUMBER.findall(PLACEHOLDER.sub(" ", item.question)))
+    if len(set(numbers)) < _FEWEST_NUMBERS:
+        return None
+    return (*numbers, len(item.choices), item.gold)
+
+
+def _shown(item: Item) -> Hashable | None:
+    media = [(media.kind, media.reference) for media in item.media]
+    return (*(image.sha256 for image in item.images), *media) or None
+
+
+def _groups(items: Sequence[Item]) -> list[Hashable | None]:
+    """The group of each item; the item that others vary belongs to their group."""
+    heads = {item.group for item in items if item.group}
+    return [item.group or (item.id if item.id in heads else None) for item in items]
+
+
+def _templates(questions: Sequence[str]) -> list[str | None]:
+    """Templates shared by questions: numbers, quotations, names and one more word are slots."""
+    forms = [_forms(question) for question in questions]
+    counts = Counter(form for some in forms for form in dict.fromkeys(some))
+    best = [max(some, key=lambda form: counts[form], default="") for some in forms]
+    return [form if counts[form] > 1 else None for form in best]
+
+
+def _forms(question: str) -> list[str]:
+    words = [word.lower() for word in _WORD.findall(_NAME.sub("*", _SLOT.sub("*", question)))]
+    forms = [words]
+    if len(words) <= _MOST_WORDS:
+        forms += [[*words[:index], "*", *words[index + 1 :]] for index in range(len(words))]
+    return [" ".join(form) for form in forms if len(form) - form.count("*") >= _FEWEST_WORDS]
+
+
+def _words(item: Item) -> list[str]:
+    texts = [PLACEHOLDER.sub(" ", item.question), *(choice.text for choice in item.choices)]
+    return [word.lower() for text in texts for word in _WORD.findall(text) if not word.isdecimal()]
+
+
+def word_clusters(texts: Sequence[Sequence[str]]) -> Ints:
+    """Clusters of texts by their words: average linkage of tf-idf vectors, cut at a mean cosine of .1."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 (slow to load)
+    from scipy.spatial.distance import squareform  # noqa: PLC0415
+
+    if len(texts) < 2:
+        return np.arange(len(texts))
+    vectors = _weighted(texts)
+    drawn = np.sort(np.random.default_rng(0).permutation(len(texts))[:_MOST_LINKED])
+    linked = vectors[drawn]
+    distances = 1 - (linked @ linked.T).toarray()
+    np.fill_diagonal(distances, 0.0)
+    apart = np.maximum(squareform(distances, checks=False), 0.0)
+    least = max(_ALIKE, _ABOVE * (1 - float(apart.mean())))
+    labels = fcluster(linkage(apart, "average"), 1 - least, "distance").astype(np.int64) - 1
+    numbers = np.zeros(len(texts), np.int64)
+    numbers[drawn] = labels
+    others = np.setdiff1d(np.arange(len(texts)), drawn)
+    if len(others):
+        numbers[others] = _nearest(vectors[others], linked, labels, least)
+    return renumbered(numbers)
+
+
+def _weighted(texts: Sequence[Sequence[str]]):  # type: ignore[no-untyped-def]  # sparse arrays are not typed
+    """A row of unit length for each text: ln(texts / texts with the word) for each word that another text has too."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
+
+    column_of: dict[str, int] = {}
+    columns: list[int] = []
+    starts = [0]
+    for words in texts:
+        columns += [column_of.setdefault(word, len(column_of)) for word in dict.fromkeys(words)]
+        starts.append(len(columns))
+    places = np.array(columns, np.int64)
+    uses = np.bincount(places, minlength=1)
+    weights = np.where(uses > 1, np.log(len(texts) / np.maximum(uses, 1)), 0.0)[places]
+    rows = np.repeat(np.arange(len(texts)), np.diff(starts))
+    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(texts)))
+    scaled = weights / np.where(lengths > 0, lengths, 1.0)[rows]
+    return csr_array((scaled, places, starts), shape=(len(texts), max(len(column_of), 1)))
+
+
+def _nearest(vectors, linked, labels: Ints, least: float) -> Ints:  # type: ignore[no-untyped-def]
+    """The cluster to which each further text is most alike on average; a number of its own where none is alike."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
+
+    shares = (1 / np.bincount(labels))[labels]
+    centres = csr_array((shares, (np.arange(len(labels)), labels)), shape=(len(labels), labels.max() + 1)).T @ linked
+    blocks = []
+    for start in range(0, vectors.shape[0], _BLOCK):
+        similarity = (vectors[start : start + _BLOCK] @ centres.T).toarray()
+        best = similarity.argmax(axis=1)
+        is_near = similarity[np.arange(len(best)), best] >= least
+        alone = labels.max() + 1 + start + np.arange(len(best))
+        blocks.append(np.where(is_near, best, alone))
+    return np.concatenate(blocks)

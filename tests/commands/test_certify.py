@@ -48,6 +48,7 @@ def test_planted_errors_are_on_the_page_with_what_was_not_tested(place: Path) ->
     copies = truth.filter(pl.col("flaws").list.contains("exact-duplicate")).height
     assert copies > 0
     assert any("repeat" in says for says in lines["duplicates"].says)
+    assert any("planted keys found at this cut" in says for says in lines["label errors"].says)
     assert "no item is a twin" in lines["contamination"].says[0]
     assert not lines["contamination"].is_tested
     assert all(line.command.startswith("eyetest ") for line in lines.values())

@@ -60,6 +60,8 @@ def test_wrong_golds_are_found(mostly_right: Answered) -> None:
     doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
     assert len(doubted & wrong) >= 4
     assert len(doubted - wrong) <= 2
+    by_rank = sorted(judge(RULE, items, received(choices)), key=lambda row: json.loads(row.evidence)["rank"])
+    assert wrong <= {row.item for row in by_rank[:8]}
     for name in doubted & wrong:
         gold = next(one.gold[0] for one in items if one.id == name)
         rival, own = string.ascii_uppercase[(gold - 1) % 4], string.ascii_uppercase[gold]

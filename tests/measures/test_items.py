@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_the_gold_that_models_agree_against_comes_first() -> None:
     assert {row["item"] for row in found[:3]} == {"5", "3", "9"}
     counts = {"item": "5", "gold": "B", "rival": "C", "for_gold": 0, "for_rival": 5, "accuracy": 0.0, "n": 5}
     assert found[0] | counts == found[0]
-    assert found[0].keys() == {*counts, "flawed", "ratio"}
+    assert found[0].keys() == {*counts, "flawed", "expected", "ratio"}
     assert found[0]["ratio"] > 0 > found[-1]["ratio"]
     assert [row["ratio"] for row in found] == sorted((row["ratio"] for row in found), reverse=True)
 
@@ -90,6 +91,16 @@ def test_eight_copies_of_a_model_are_one_and_give_no_odds() -> None:
     assert found.table["flawed"].null_count() == len(items)
     assert any(note.startswith("models count as 1.0 independent ones") for note in found.notes)
     assert set(found.table["item"][:3]) < {*WRONG, *(row["item"] for row in answers if not row["score"])}
+
+
+def test_notes_say_how_many_items_to_review_and_what_the_review_would_find() -> None:
+    answers, items = slipping(8)
+    found = wrong_golds(results(answers, items))
+    expected, review = (note for note in found.notes if "expected to be wrong" in note)
+    assert expected.startswith("3 of 100 golds are expected to be wrong, interval ")
+    assert review.startswith("review the first 10, of which 3 are expected to be wrong; planted keys found at this")
+    assert re.search(r"cut: (1[5-9]|20) of 20 \(by a plain count of models against the key \d+\)$", review)
+    assert found.table["expected"][2] == pytest.approx(found.table["flawed"][:3].sum())
 
 
 def test_items_with_several_right_options_are_left_out() -> None:
@@ -139,4 +150,4 @@ def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> No
     ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
     assert ranks[0] <= 20
     assert ranks[1] <= 300, "a plain count puts it at 822"
-    assert found["flawed"].sum() <= 0.03 * len(items)
+    assert found["expected"][-1] == pytest.approx(found["flawed"].sum())

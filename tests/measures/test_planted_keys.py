@@ -1,4 +1,4 @@
-"""Planted label errors in real answers: the order against independent baselines, and whether odds hold."""
+"""Planted label errors in real answers: the order against independent baselines, and how many are expected."""
 
 import json
 from collections.abc import Callable
@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from eyetest.measures.stats.consensus import PRIOR, recurring, suspicion
+from eyetest.measures.stats.consensus import recurring, suspicion
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-RATE, SEEDS, TOP = 0.05, 6, (0.01, 0.02, 0.05)
+RATE, SEEDS, TOP = 0.05, 3, (0.01, 0.02, 0.05)
 
 
 class Matrix(NamedTuple):
@@ -108,43 +110,69 @@ def _dawid_skene(matrix: Matrix) -> Floats:
     return np.asarray(logsumexp(others, axis=1) - logs[items, matrix.keys])
 
 
-def _calibration_error(odds: Floats, wrong: NDArray[np.bool_]) -> float:
-    bins = np.minimum((odds * 10).astype(int), 9)
-    parts = [(odds[bins == part], wrong[bins == part]) for part in np.unique(bins)]
-    return float(sum(len(own) * abs(own.mean() - true.mean()) for own, true in parts) / len(odds))
+def _logistic(matrix: Matrix) -> Floats:
+    """One less the key's probability (cleanlab's self-confidence), by a cross-validated logistic regression.
+
+    It learns whether an option is the key from which models chose it, normalised over the item's options.
+    """
+    items, places = np.nonzero(np.arange(matrix.number.max()) < matrix.number[:, None])
+    chose = (matrix.chosen[items] == places[:, None]).astype(float)
+    is_key = places == matrix.keys[items]
+    regression = LogisticRegression(max_iter=200)
+    rows = cross_val_predict(regression, chose, is_key, groups=items, cv=GroupKFold(5), method="predict_proba")[:, 1]
+    likely = np.zeros((len(matrix.keys), matrix.number.max()))
+    likely[items, places] = rows
+    return np.asarray(1 - likely[np.arange(len(likely)), matrix.keys] / likely.sum(axis=1))
+
+
+def _precision(score: Floats, wrong: NDArray[np.bool_]) -> list[float]:
+    """Share of moved keys in the first 1, 2 and 5 %."""
+    order = np.argsort(-score)
+    return [float(wrong[order[: round(top * len(wrong))]].mean()) for top in TOP]
 
 
 COMPARED = [("mmmu_pro", "standard4"), ("mmmu_pro", "standard10"), ("mmmu_pro", "vision10"), ("mathvista", "text")]
-SOURCES = [*COMPARED, ("mathvista", "image")]
-"""MathVista's models with images are near chance: at the top 1 % a plain count finds more, so odds alone count."""
 
 
 @pytest.mark.science
-@pytest.mark.parametrize(("name", "variant"), SOURCES)
-def test_planted_keys_are_found_and_odds_hold(
+@pytest.mark.parametrize(("name", "variant"), COMPARED)
+def test_planted_keys_are_found_no_worse_than_by_the_best_baseline(
     name: str, variant: str, shared: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """Over both kinds of moves at or above count and Dawid-Skene; expected calibration error at most .05."""
+    """Mean precision of the first 1, 2 and 5 %, over both kinds of moves."""
     matrix = _matrix(shared, name, variant)
     kinds = recurring(matrix.texts)
-    found, errors = [], []
+    precisions = []
     for kind in ("random", "favourite"):
         for seed in range(SEEDS):
             planted, moved = _plant(matrix, kind, seed)
             weighed = suspicion(planted.chosen, planted.number, planted.keys, kinds)
-            known = np.isfinite(weighed.flawed)
-            errors.append(_calibration_error(weighed.flawed[known], moved[known]))
-            scores = (weighed.ratios, _count_against(planted), _dawid_skene(planted))
-            found.append(
-                [[moved[np.argsort(-score)[: round(top * len(moved))]].mean() for top in TOP] for score in scores]
-            )
-            assert weighed.flawed[known].sum() <= 1.2 * PRIOR * len(moved)
-    ours, count, dawid_skene = np.mean(found, axis=0)
-    record_property("precision at 1, 2, 5 %", str({"ours": ours, "count": count, "Dawid-Skene": dawid_skene}))
-    record_property("calibration error", float(np.mean(errors)))
-    print(name, variant, ours.round(3), count.round(3), dawid_skene.round(3), np.mean(errors).round(3))
-    assert ours.mean() >= max(count.mean(), dawid_skene.mean()) or (name, variant) not in COMPARED
-    assert np.mean(errors) <= 0.05
+            scores = (weighed.ratios, _count_against(planted), _dawid_skene(planted), _logistic(planted))
+            precisions.append([_precision(score, moved) for score in scores])
+    means = np.mean(precisions, axis=0)
+    titles = ("ours", "count", "Dawid-Skene", "logistic")
+    record_property("precision at 1, 2, 5 %", str(dict(zip(titles, means.round(3).tolist(), strict=True))))
+    ours, baselines = means[0], means[1:]
+    assert ours.mean() >= baselines.mean(axis=1).max() - 0.02
+
+
+@pytest.mark.science
+def test_more_moved_keys_in_real_answers_raise_the_number_expected_wrong(
+    shared: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """MMMU-Pro's own keys have errors, so the truth is not known; the number grows, and odds are never missing."""
+    matrix = _matrix(shared, "mmmu_pro", "standard4")
+    expected = []
+    for rate in (0.0, 0.1, 0.2):
+        rng, items = np.random.default_rng(1), len(matrix.keys)
+        moved = rng.permutation(items) < round(rate * items)
+        steps = 1 + (rng.random(items) * (matrix.number - 1)).astype(int)
+        keys = np.where(moved, (matrix.keys + steps) % matrix.number, matrix.keys)
+        weighed = suspicion(matrix.chosen, matrix.number, keys, recurring(matrix.texts))
+        assert weighed.high * items >= moved.sum()
+        expected.append(np.nansum(weighed.flawed))
+    record_property("expected", str(np.round(expected)))
+    assert expected[0] < expected[1] < expected[2]
 
 
 @pytest.mark.science

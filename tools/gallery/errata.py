@@ -1,9 +1,9 @@
 """``python -m tools.gallery.errata``: do items whose keys people corrected later lead the list of label errors?
 
 For test sets whose keys were corrected, and for which answers of several models are public: precision among the top
-1, 2 and 5 % of items by `eyetest measure wrong-golds`, a plain count of the models against the key, Dawid–Skene and
-cleanlab, all before the correction. Sources are git directories, OWNER+NAME/repo or OWNER+NAME/repo/.git, in
-EYETEST_SOURCES.
+1, 2 and 5 % of items by `eyetest measure wrong-golds`, a plain count of the models against the key, Dawid–Skene, the
+margin of vote shares, and a cross-validated logistic regression ranked by self-confidence, all before the correction.
+Sources are git directories, OWNER+NAME/repo or OWNER+NAME/repo/.git, in EYETEST_SOURCES.
 """
 
 import ast
@@ -17,7 +17,6 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 
 from eyetest.measures.stats.consensus import recurring, suspicion
@@ -591,14 +590,36 @@ def by_dawid_skene(data: Corrected, rounds: int = 30) -> Floats:
     return np.asarray(logsumexp(others, axis=1) - logs[items, data.keys])
 
 
-def by_cleanlab(data: Corrected) -> Floats:
-    """Normalised margin of the key, with shares of votes as predicted probabilities."""
-    rank = import_module("cleanlab.rank")  # not in the lock
-    shares = np.maximum(votes(data) + 0.5, 0.0)
-    quality = rank.get_label_quality_scores(
-        data.keys, shares / shares.sum(axis=1, keepdims=True), method="normalized_margin"
-    )
-    return -np.asarray(quality, np.float64)
+def by_margin(data: Corrected) -> Floats:
+    """The largest share of votes for another option, less the key's own; half a vote is added to each option."""
+    counts, items = votes(data), np.arange(len(data.keys))
+    shares = np.maximum(counts + 0.5, 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    of_key = shares[items, data.keys].copy()
+    shares[items, data.keys] = -1.0
+    return np.asarray(shares.max(axis=1) - of_key)
+
+
+def by_logistic(data: Corrected) -> Floats:
+    """One less the key's probability (cleanlab's self-confidence) by a cross-validated logistic regression of whether
+    an option is the key on which models chose it, normalised over the item's options.
+    """
+    items, places = np.nonzero(votes(data) >= 0)
+    chose = data.chosen[items] == places[:, None]
+    is_key = places == data.keys[items]
+    rng = np.random.default_rng(0)
+    folds = (rng.permutation(len(data.keys)) % FOLDS)[items]
+    likely = np.zeros((len(data.keys), int(data.number.max())))
+    for fold in range(FOLDS):
+        fitted = np.flatnonzero(folds != fold)
+        fitted = fitted[rng.permutation(len(fitted))[:MOST_ROWS]]
+        scored = folds == fold
+        model = LogisticRegression(max_iter=200).fit(chose[fitted], is_key[fitted])
+        likely[items[scored], places[scored]] = model.predict_proba(chose[scored])[:, 1]
+    return np.asarray(1 - likely[np.arange(len(data.keys)), data.keys] / likely.sum(axis=1))
+
+
+MOST_ROWS = 200_000
 
 
 class Order(NamedTuple):
@@ -679,7 +700,13 @@ PARTLY: dict[str, Callable[[], Corrected]] = {
     "MNLI (VariErr)": varierr,
     "CoNLL-2003 test (CoNLL#)": lambda: conll("CoNLL#"),
 }
-METHODS = {"eyetest": by_measure, "count": by_count, "Dawid–Skene": by_dawid_skene, "cleanlab": by_cleanlab}
+METHODS = {
+    "eyetest": by_measure,
+    "count": by_count,
+    "Dawid–Skene": by_dawid_skene,
+    "margin": by_margin,
+    "logistic": by_logistic,
+}
 
 
 def figures(data: Corrected) -> dict[str, Any]:
@@ -770,7 +797,7 @@ NOTES = """
   CLIP's answers to POPE (right on .46). Not to be had: old keys of GSM8K-Platinum and its like; answers of several
   models for VSR, e-SNLI-VE, BBQ.
 
-`python -m tools.gallery.errata` (with cleanlab installed) writes this page from the repositories it names;
+`python -m tools.gallery.errata` writes this page from the repositories it names;
 [errata.json](errata.json) has the top 1, 2 and 5 %.
 """
 

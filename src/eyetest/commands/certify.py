@@ -241,10 +241,11 @@ def _measured(
         return (f"{_NOT_TESTED}no run is named",)
     try:
         kept = under_one_modality(results)[0] if name in _WITH_IMAGE else results
-        table = MEASURES[name].measure(kept, how).table
-        return tuple(tell(table)) or (f"{_NOT_TESTED}no value",)
+        measured = MEASURES[name].measure(kept, how)
     except (NotMeasurable, InputError) as reason:
         return (f"{_NOT_TESTED}{reason}",)
+    statements = (*tell(measured.table), *_review_advice(name, measured.notes))
+    return statements or (f"{_NOT_TESTED}no value",)
 
 
 def _no_image(table: "pl.DataFrame") -> Iterable[str]:
@@ -257,14 +258,16 @@ def _no_image(table: "pl.DataFrame") -> Iterable[str]:
 
 
 def _label_errors(table: "pl.DataFrame") -> Iterable[str]:
+    """How many keys are more likely wrong than right; the number expected wrong is in the measure's notes."""
     flawed = table.get_column("flawed").drop_nulls()
     if len(flawed) == 0:
         return [f"{_NOT_TESTED}too few independent models for odds"]
-    sure = counted(int((flawed > 0.5).sum()), "key")
-    expected = (
-        f"{flawed.sum():.1f} of {counted(len(flawed), 'answer key')} expected wrong by the odds of models' votes"
-    )
-    return [expected, f"{sure} more likely wrong than right"]
+    return [f"{counted(int((flawed > 0.5).sum()), 'key')} more likely wrong than right by models' votes"]
+
+
+def _review_advice(name: str, notes: Iterable[str]) -> Iterable[str]:
+    """Of the notes about label errors those that give numbers: keys expected wrong, and what a review would find."""
+    return [note for note in notes if name == "wrong-golds" and ("expected to be wrong" in note or "planted" in note)]
 
 
 def _smallest(table: "pl.DataFrame") -> Iterable[str]:

@@ -14,7 +14,7 @@ from eyetest.filters import Filter, FilterInput
 from eyetest.filters.hits import count, stopping_rule
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, Suspicion, most_chosen, recurring, suspicion
+from eyetest.measures.stats.consensus import INDEPENDENT, Suspicion, most_chosen, recurring, suspicion
 from eyetest.prompts.building import label_within
 from eyetest.prompts.sets import Wording
 from eyetest.records import (
@@ -49,20 +49,23 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
         np.array([len(item.choices) for item in suspects], np.int64),
         np.array([item.gold[0] for item in suspects], np.int64),
         recurring([choice.text for choice in item.choices] for item in suspects),
-        case.stage.people or 1 - PRIOR,
+        case.stage.people,
     )
     positions = {item.id: position for position, item in enumerate(suspects)}
     cut = case.stage.keep["sound"]  # without odds it cannot be applied, and every item is kept
     keeps = [math.isnan(flawed) or cut.holds(1 - flawed) for flawed in weighed.flawed.tolist()]
     doubted = weighed.flawed[~np.array(keeps, bool)]
     worth = {"doubted": len(doubted), "wrong of these, by these odds": _rounded(doubted.sum(), 1)}
-    worth |= {"independent models": round(weighed.independent, 1), "prior": weighed.prior}
+    worth |= {"independent models": round(weighed.independent, 1), "share of wrong golds": _rounded(weighed.share, 4)}
+    ranks = np.empty(len(suspects), np.int64)
+    ranks[np.argsort(-weighed.ratios, kind="stable")] = np.arange(1, len(suspects) + 1)
     for item in case.items:
         if item.id not in positions:
             yield case.verdict(item.id, "keep", "not a choice with a gold")
             continue
         at = positions[item.id]
         evidence = {"flawed": _rounded(weighed.flawed[at], 3), "log ratio": _rounded(weighed.ratios[at], 2)}
+        evidence["rank"] = int(ranks[at])
         found = {
             "n": sum(option >= 0 for option in votes[item.id]),
             "responses": tuple(answer.request for row in case.evidence.of(item.id) for answer in row if answer),

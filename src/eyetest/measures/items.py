@@ -1,15 +1,23 @@
 """Per item: how many models get it right, whether the better models do, and the votes against its key."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, counted, percent
+from eyetest.errors import InputError, counted
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split
-from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
+from eyetest.measures.stats.consensus import (
+    INDEPENDENT,
+    ReviewPlan,
+    Suspicion,
+    make_votes,
+    plan_review,
+    suspicion,
+)
 from eyetest.measures.stats.intervals import column_means
 from eyetest.measures.stats.item_analysis import fit, item_rest
 from eyetest.measures.tables import pivoted
@@ -61,15 +69,32 @@ def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
     return [pl.lit(value).alias(name) for name, value in key.items()]
 
 
+class _Panel(NamedTuple):
+    """The items of one benchmark under one protocol, weighed by the models that answered them."""
+
+    name: str
+    table: pl.DataFrame
+    weighed: Suspicion
+    plan: ReviewPlan
+
+
 @measure(
     "wrong-golds",
     "golds that models' votes speak against, the most suspect first: a queue for people",
-    {"people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong")},
+    {
+        "people": (
+            0.0,
+            "the share of items that people answer right: no larger share of golds can be wrong; 0: unknown",
+        )
+    },
     by_tag=False,
 )
 def wrong_golds(results: Results, settings: Settings) -> Measured:
-    """One row an item with options, the most suspect first. ``ratio``: log likelihood ratio, gold moved against as
-    given; ``flawed``: probability of a wrong gold, null with fewer than five effectively independent models.
+    """One row for each item with options, the most suspect first.
+
+    ``ratio``: log likelihood ratio, gold wrong against right; ``flawed``: probability of a wrong gold; ``expected``:
+    how many golds are expected to be wrong among this item and those before it. The last two are null with fewer than
+    five effectively independent models.
     """
     around = results.families()
     people = _share(settings.own["people"])
@@ -78,43 +103,53 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
     answers = answers.join(several, on=(*around, "item"), how="anti")
     if not answers.get_column("place").is_not_null().any():
         raise NotMeasurable("wrong-golds: no answer tells which option was chosen, or no item has one known gold")
-    panels = list(split(answers, around))
-    judged = [
-        (key, *_judged(part, people))
-        for key, part in panels
+    parts = list(split(answers, around))
+    panels = [
+        _judged(key, part, people, settings.seed)
+        for key, part in parts
         if part.drop_nulls("place").get_column("model").n_unique() >= _ENOUGH_VOICES
     ]
-    if not judged:
+    if not panels:
         raise NotMeasurable(f"wrong-golds: fewer than {_ENOUGH_VOICES} models chose an option; ask more of them")
-    tables = [table.select(*_as_columns(key), pl.all()) for key, table, _ in judged]
-    table, independent = pl.concat(tables), [number for *_, number in judged]
-    flawed = table.get_column("flawed").drop_nulls()
     notes = [_NOTE]
-    if len(flawed):
-        prior = f"if at most {percent(min(PRIOR, 1 - people))} of golds are wrong"
-        notes.append(f"by these odds {flawed.sum():.0f} of {counted(len(flawed), 'gold')} are wrong, {prior}")
-    if min(independent) < INDEPENDENT:
-        count = f"models count as {min(independent):.1f} independent ones by their agreement on wrong answers"
-        notes.append(
-            f"{count}: below {INDEPENDENT:g} there is an order in which to look, and no odds (flawed is null)"
-        )
-    if len(tables) < len(panels):
+    for panel in panels:
+        notes += _panel_notes(panel, is_alone=len(panels) == 1)
+    if len(panels) < len(parts):
         notes.append(f"left out: {', '.join(around)} with fewer than {_ENOUGH_VOICES} models that chose an option")
     if len(several):
         left = several.select(*around, "item").n_unique()
         notes.append(f"left out: {counted(left, 'item')} where another option than the gold was scored right")
-    return Measured(table, tuple(notes))
+    return Measured(pl.concat([panel.table for panel in panels]), tuple(notes))
 
 
-def _share(people: Any) -> float:
-    """The setting ``people`` as a number."""
+def _panel_notes(panel: _Panel, *, is_alone: bool) -> Iterator[str]:
+    """How many golds are wrong, how many items to review first, and what to expect of them."""
+    about = "" if is_alone else f"{panel.name}: "
+    golds, weighed, plan = counted(len(panel.table), "gold"), panel.weighed, panel.plan
+    review = f"{about}review the first {plan.items}"
+    if math.isnan(weighed.share):
+        yield (
+            f"{about}models count as {weighed.independent:.1f} independent ones by their agreement on wrong answers: "
+            f"below {INDEPENDENT:g} there is an order in which to look, and no odds (flawed is null)"
+        )
+    else:
+        low, high = (len(panel.table) * share for share in (weighed.low, weighed.high))
+        expected = float(np.nansum(weighed.flawed))
+        yield f"{about}{expected:.0f} of {golds} are expected to be wrong, interval {low:.0f} to {high:.0f}"
+        review += f", of which {plan.expected:.0f} are expected to be wrong"
+    found = f"planted keys found at this cut: {plan.found} of {plan.planted}"
+    yield f"{review}; {found} (by a plain count of models against the key {plan.counted})"
+
+
+def _share(people: Any) -> float | None:
+    """The setting ``people`` as a number; None where it is not known."""
     try:
         share = float(people)
     except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise InputError("wrong-golds: people is a share above 0 and up to 1")
-    return share
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError("wrong-golds: people is a share from 0 (not known) to 1")
+    return share or None
 
 
 def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
@@ -142,34 +177,38 @@ def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _judged(answers: pl.DataFrame, people: float) -> tuple[pl.DataFrame, float]:
-    """The table of one panel, and its effective number of independent models."""
+def _judged(key: Mapping[str, Any], answers: pl.DataFrame, people: float | None, seed: int) -> _Panel:
+    """The items of one panel, weighed."""
     items = (
         answers.group_by("item")
         .agg(pl.col("options", "position", "kinds").first(), pl.col("score").mean().alias("accuracy"))
         .sort("item")
     )
     chosen = np.nan_to_num(pivoted(answers, ["item"], ["model"], "place")[2], nan=-1.0).astype(np.int64)
-    options = items.get_column("options").to_numpy()
+    options, golds = items.get_column("options").to_numpy(), items.get_column("position").to_numpy()
     kinds = np.zeros((len(items), int(options.max(initial=1))), np.int64)
-    for row, own in enumerate(items.get_column("kinds")):
-        if own is not None:
-            kinds[row, : len(own)] = own
-    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, people)
+    for row, numbers in enumerate(items.get_column("kinds")):
+        if numbers is not None:
+            kinds[row, : len(numbers)] = numbers
+    weighed = suspicion(chosen, options, golds, kinds, people)
+    plan = plan_review(make_votes(chosen, options, golds, kinds), weighed, seed)
     table = (
         items.with_columns(
-            pl.Series("flawed", doubt.flawed, nan_to_null=True),
-            pl.Series("ratio", doubt.ratios),
-            pl.Series("rival", doubt.rivals).replace_strict(_LETTERS, return_dtype=pl.String),
+            pl.Series("flawed", weighed.flawed, nan_to_null=True),
+            pl.Series("ratio", weighed.ratios),
+            pl.Series("rival", weighed.rivals).replace_strict(_LETTERS, return_dtype=pl.String),
             pl.col("position").replace_strict(_LETTERS, return_dtype=pl.String).alias("gold"),
-            pl.Series("for_gold", (chosen == items.get_column("position").to_numpy()[:, None]).sum(axis=1)),
-            pl.Series("for_rival", (chosen == doubt.rivals[:, None]).sum(axis=1)),
+            pl.Series("for_gold", (chosen == golds[:, None]).sum(axis=1)),
+            pl.Series("for_rival", (chosen == weighed.rivals[:, None]).sum(axis=1)),
             pl.Series("n", (chosen >= 0).sum(axis=1)),
         )
-        .select("item", "flawed", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
         .sort("ratio", "item", descending=[True, False])
+        .with_columns(pl.col("flawed").cum_sum().alias("expected"))
+        .select("item", "flawed", "expected", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
     )
-    return table, doubt.independent
+    return _Panel(
+        " ".join(str(value) for value in key.values()), table.select(*_as_columns(key), pl.all()), weighed, plan
+    )
 
 
 MEASURES = (items, wrong_golds)

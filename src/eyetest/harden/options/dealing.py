@@ -170,7 +170,7 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
         logits += fit.cross_fitted(are_keys, weights, folds) / _SPLITS
     tree_scores = [np.mean(rows, axis=0) for rows in zip(*partitions, strict=True)]
     fit_scores = np.split(logits, fit.starts[1:])
-    certainty, trust = _best_certainties(tree_scores, fit_scores)
+    certainty, trust = _best_certainties(tree_scores, fit_scores, cautious=True)
     shares = [
         softmax(certainty * trees + trust * words) for trees, words in zip(tree_scores, fit_scores, strict=True)
     ]
@@ -326,17 +326,27 @@ class _Hand:
 
 
 def _best_certainties(
-    trees: Sequence[Floats], words: Sequence[Floats], counts: Sequence[int] | None = None
+    trees: Sequence[Floats], words: Sequence[Floats], counts: Sequence[int] | None = None, *, cautious: bool = False
 ) -> tuple[float, float]:
-    """The factors by which two scores of items' options fit best, together, to where their first options are."""
+    """The factors by which two scores of items' options fit best, together, to where their first options are.
+
+    With ``cautious`` the smallest factors that are no worse than the best by more than one standard error of the
+    difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
+    """
     first = counts or [1] * len(trees)
-    best, factors = -math.inf, (0.0, 0.0)
-    for certainty, trust in product(_CERTAINTIES.tolist(), _TRUSTS.tolist()):
-        shares = [
+    factors = list(product(_CERTAINTIES.tolist(), _TRUSTS.tolist()))
+    fits = np.array([
+        [
             log_softmax(certainty * by_trees + trust * by_words)[:count].mean()
             for by_trees, by_words, count in zip(trees, words, first, strict=True)
         ]
-        fit = float(np.mean(shares))
-        if fit > best:
-            best, factors = fit, (certainty, trust)
-    return factors
+        for certainty, trust in factors
+    ])  # fmt: skip
+    best = int(np.argmax(fits.mean(axis=1)))
+    if not cautious:
+        return factors[best]
+    losses = fits[best] - fits
+    errors = losses.std(axis=1) / math.sqrt(len(trees))
+    sizes = [certainty / _CERTAINTIES[-1] + trust / _TRUSTS[-1] for certainty, trust in factors]
+    enough = np.flatnonzero(losses.mean(axis=1) <= errors)
+    return factors[min(enough.tolist(), key=lambda at: sizes[at])]

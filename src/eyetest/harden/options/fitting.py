@@ -182,4 +182,4 @@ def _are_among(values: Floats, listed: set[float]) -> Floats:
     if not listed:
         return np.zeros(len(values))
     apart = np.abs(values[:, None] - np.array(sorted(listed)))
-    return (apart.min(axis=1) <= 1e-9 * np.maximum(np.abs(values), 1)).astype(np.float64)
+    return np.asarray(apart.min(axis=1) <= 1e-9 * np.maximum(np.abs(values), 1), np.float64)

@@ -61,7 +61,7 @@ def test_growing_adds_no_cue_to_made_up_numbers_beside_any_words(tmp_path: Path)
     """Words and numbers of the questions say nothing; no learner finds keys more often than chance."""
     chance = random.Random(6)
     items = []
-    for item in numeric_items(180, 4, 5):
+    for item in numeric_items(130, 4, 5):
         words = " ".join(chance.sample(("long", "red", "old", "north", "steel", "paper", "rain", "tower"), 3))
         question = f"How much is the {words} with {chance.randint(2, 90)} parts?"
         items.append(msgspec.structs.replace(item, question=question))

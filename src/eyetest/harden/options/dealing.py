@@ -1,5 +1,5 @@
-"""Choose a batch's distractors from random sets, repeatedly making sets less likely whose key a learner predicts, and
-keep new options only where they are exchangeable with the key.
+"""Choose a batch's distractors from random sets, repeatedly making sets less likely whose key or authored options
+learners find, with the question and without, and keep new options only where they are exchangeable with the key.
 """
 
 import math
@@ -7,27 +7,24 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.ensemble import ExtraTreesRegressor
 
+from eyetest.harden.options.fitting import FACTORS, LEAST_ITEMS, QuestionFit, question_numbers, simple_results
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.probes.features import Floats, Ints, decimals, in_common, number_of
 from eyetest.reform.distractors.number_sets import draw_sets
 from eyetest.reform.distractors.written import Case
-from eyetest.text import find_quantities, plain_text
 from eyetest.text import normalized as key
 
 Features = NDArray[np.float32]
-LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
 _FOLDS = 4
 _SPLITS = 2  # partitions into folds over which scores are averaged
 _MOST_DIGITS = 18
-_QUESTION_NUMBERS = 5
-_FACTORS = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
@@ -90,10 +87,8 @@ class Relations:
 
 def _question_numbers(question: str) -> list[set[float]]:
     """Numbers of a question, and results of one operation on two of them or on one and a simple factor."""
-    found = (entry.value for entry in find_quantities(plain_text(question, lone_one=False)))
-    named = list(dict.fromkeys(found))[:_QUESTION_NUMBERS]
-    of_two = [(a + b, a - b, a * b, a / b if b else a) for a, b in permutations(named, 2)]
-    return [set(named), {value for values in of_two for value in values}, {a * by for a in named for by in _FACTORS}]
+    named = question_numbers(question)
+    return [set(named), simple_results(named), {number * factor for number in named for factor in FACTORS}]
 
 
 def _one_digit_off(digits: Sequence[str]) -> Floats:
@@ -119,30 +114,40 @@ def _among_numbers(offered: Floats) -> Floats:
     return np.stack([*figures, between, width], axis=2)
 
 
-def _cross_fitted(given: Sequence[Features], drawn: Sequence[Features], rng: np.random.Generator) -> list[Floats]:
-    """Scores of each item's drawn rows by a learner of which option is the key, the first, in the other items."""
-    folds = rng.permutation(np.arange(len(given)) % _FOLDS)
-    seed = int(rng.integers(2**31))
+def _cross_fitted(
+    given: Sequence[Features], labels: Sequence[Floats], drawn: Sequence[Features], folds: Ints, seed: int
+) -> list[Floats]:
+    """Scores of each item's drawn rows by trees that learnt the labels of the given rows of the other folds."""
     scores: list[Floats] = [np.empty(0)] * len(drawn)
     for fold in range(_FOLDS):
-        others, own = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
-        keys = np.concatenate([np.eye(1, len(given[item]))[0] - 1 / len(given[item]) for item in others])
+        fitted = np.flatnonzero(folds != fold).tolist()
+        rated = np.flatnonzero(folds == fold).tolist()
         model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=seed)
+        targets = np.concatenate([labels[item] - labels[item].mean() for item in fitted])
         with one_thread():
-            model.fit(np.concatenate([given[item] for item in others]), keys)
-            flat = model.predict(np.concatenate([drawn[item] for item in own]))
-        ends = np.cumsum([len(drawn[item]) for item in own])[:-1]
-        for item, part in zip(own, np.split(np.round(flat, 9), ends), strict=True):
+            model.fit(np.concatenate([given[item] for item in fitted]), targets)
+            flat = model.predict(np.concatenate([drawn[item] for item in rated]))
+        ends = np.cumsum([len(drawn[item]) for item in rated])[:-1]
+        for item, part in zip(rated, np.split(np.round(flat, 9), ends), strict=True):
             scores[item] = part
     return scores
+
+
+def _folds(items: int, rng: np.random.Generator) -> Ints:
+    return rng.permutation(np.arange(items) % _FOLDS)
+
+
+def _key_labels(size: int) -> Floats:
+    """1 for the key, which comes first, and 0 for the other options."""
+    return np.asarray(np.eye(1, size)[0])
 
 
 def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
     """Which items (question and options, the key first) are kept such that the options of those are exchangeable.
 
-    Rejection sampling: the probability of keeping an item is the smallest share that a cross-fitted learner gives any
-    of its options over the share of its key. Keeping items whose key is not guessed would instead make the guess
-    wrong, and the key likelier among the others.
+    Rejection sampling: the probability of keeping an item is the smallest share that cross-fitted learners, without
+    the question and with it, give any of its options over the share of its key. Keeping items whose key is not
+    guessed would instead make the guess wrong, and the key likelier among the others.
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
@@ -153,74 +158,195 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
         )[0]
         for question, texts in asked
     ]
-    partitions = [_cross_fitted(given, given, rng) for _ in range(_SPLITS)]
-    scores = [np.mean(own, axis=0) for own in zip(*partitions, strict=True)]
-    certainty = _best_certainty(scores)
-    shares = [softmax(certainty * own) for own in scores]
-    return [bool(rng.random() * own[0] <= own.min()) for own in shares]
+    labels = [_key_labels(len(texts)) for _, texts in asked]
+    are_keys = np.concatenate(labels) > 0
+    weights = np.concatenate([np.where(label > 0, 1, 1 / (len(label) - 1)) for label in labels])
+    fit = QuestionFit(asked, [1] * len(asked))
+    partitions = []
+    logits = np.zeros(len(are_keys))
+    for _ in range(_SPLITS):
+        folds = _folds(len(asked), rng)
+        partitions.append(_cross_fitted(given, labels, given, folds, int(rng.integers(2**31))))
+        logits += fit.cross_fitted(are_keys, weights, folds) / _SPLITS
+    tree_scores = [np.mean(rows, axis=0) for rows in zip(*partitions, strict=True)]
+    fit_scores = np.split(logits, fit.starts[1:])
+    certainty, trust = _best_certainties(tree_scores, fit_scores, cautious=True)
+    shares = [
+        softmax(certainty * trees + trust * words) for trees, words in zip(tree_scores, fit_scores, strict=True)
+    ]
+    return [bool(rng.random() * share[0] <= share.min()) for share in shares]
 
 
 _SETS = 48
-_ROUNDS = 4  # how often a learner looks for remaining cues
-# Factors from which the one is chosen that turns a learner's scores into probabilities best
+_ROUNDS = 4  # how often learners look for remaining cues
+_FITTINGS = 2  # how often the odds of proposals are corrected by what fits the question
+_LARGEST_CORRECTION = 3.0  # of the logarithm of a proposal's odds
+_COMPARED = 12  # proposals of an item to which its authored options are compared
+# Factors from which those are chosen that turn learners' scores into probabilities best
 _CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])
+_TRUSTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
 
 
 def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Random) -> list[list[str]]:
     """Choose the texts that each item is given from candidates with relative probabilities of being drawn, no two of
     which say the same.
 
-    Of its sets each item gets one with odds of 1 over the share that learners give to the key there.
+    The odds of numbers are corrected by how well they fit the question. Of its sets each item gets one with odds of 1
+    over the share that learners give, in turn, to the authored options and to the key there.
     """
     rng = np.random.default_rng(chance.getrandbits(64))
-    hands = [_Hand(case, candidates, rng) for case, candidates in tables]
-    open_hands = [hand for hand in hands if len(hand.sets) > 1]
-    for _ in range(_ROUNDS if len(open_hands) >= LEAST_ITEMS else 0):
-        offered = Counter(text for hand in hands for text in hand.offers)
-        drawn = [hand.features(offered) for hand in open_hands]
-        given = [features[hand.taken] for hand, features in zip(open_hands, drawn, strict=True)]
-        flat = _cross_fitted(given, [features.reshape(-1, features.shape[2]) for features in drawn], rng)
-        scores = [part.reshape(features.shape[:2]) for features, part in zip(drawn, flat, strict=True)]
-        certainty = _best_certainty([own[hand.taken] for hand, own in zip(open_hands, scores, strict=True)])
-        for hand, own in zip(open_hands, scores, strict=True):
-            hand.logits -= log_softmax(certainty * own, axis=1)[:, 0]
-            hand.taken = int(np.argmax(hand.logits))
-    return [
-        [list(candidates)[at] for at in hand.sets[hand.taken]]
-        for hand, (_, candidates) in zip(hands, tables, strict=True)
-    ]
+    hands = [_Hand(case, candidates) for case, candidates in tables]
+    open_hands = [hand for hand in hands if hand.has_choice]
+    fit = None
+    if len(open_hands) >= LEAST_ITEMS:
+        fit = QuestionFit([(hand.question, hand.texts) for hand in open_hands], [hand.fixed for hand in open_hands])
+        _fit_odds(open_hands, fit, rng)
+    for hand in hands:
+        hand.draw(rng)
+    if fit is not None:
+        for number in range(_ROUNDS):
+            others = Counter(text for hand in hands for text in hand.offers)
+            _take_sets(open_hands, fit, others, rng, by_author=number % 2 == 0)
+    return [[hand.texts[at] for at in hand.rows[hand.taken, hand.fixed :]] for hand in hands]
+
+
+def _fit_odds(hands: Sequence["_Hand"], fit: QuestionFit, rng: np.random.Generator) -> None:
+    """Correct the odds of proposed numbers such that they fit their question as authored options do."""
+    labels = np.concatenate([np.arange(len(hand.texts)) < hand.fixed for hand in hands])
+    for _ in range(_FITTINGS):
+        weights = np.concatenate([hand.compared(rng) for hand in hands])
+        logits = fit.cross_fitted(labels, weights, _folds(len(hands), rng))
+        logits *= _best_trust(logits, labels, weights)
+        for hand, part in zip(hands, np.split(logits, fit.starts[1:]), strict=True):
+            hand.correct(part)
+
+
+def _best_trust(logits: Floats, labels: NDArray[np.bool_], weights: Floats) -> float:
+    """The factor of logits that fits the labels best: 0 where nothing was learnt that holds in other folds."""
+    margins = np.where(labels, logits, -logits)
+    losses = [float(weights @ np.logaddexp(0, -trust * margins)) for trust in _TRUSTS]
+    return float(_TRUSTS[int(np.argmin(losses))])
+
+
+def _take_sets(
+    hands: Sequence["_Hand"], fit: QuestionFit, offered: Counter[str], rng: np.random.Generator, *, by_author: bool
+) -> None:
+    """Take sets anew after learners of the key, or of all authored options, have seen those that are taken."""
+    counts = [hand.fixed if by_author else 1 for hand in hands]
+    folds = _folds(len(hands), rng)
+    trees = _tree_scores(hands, counts, offered, folds, int(rng.integers(2**31)))
+    labels = np.concatenate([np.arange(len(hand.texts)) < count for hand, count in zip(hands, counts, strict=True)])
+    weights = np.concatenate([hand.taken_weights(count) for hand, count in zip(hands, counts, strict=True)])
+    logits = np.split(fit.cross_fitted(labels, weights, folds), fit.starts[1:])
+    words = [part[hand.rows] for hand, part in zip(hands, logits, strict=True)]
+    certainty, trust = _best_certainties(
+        [scores[hand.taken] for hand, scores in zip(hands, trees, strict=True)],
+        [scores[hand.taken] for hand, scores in zip(hands, words, strict=True)],
+        counts,
+    )
+    for hand, by_trees, by_words, count in zip(hands, trees, words, counts, strict=True):
+        shares = log_softmax(certainty * by_trees + trust * by_words, axis=1)[:, :count]
+        hand.logits -= shares.sum(axis=1)
+        hand.taken = int(np.argmax(hand.logits))
+
+
+def _tree_scores(
+    hands: Sequence["_Hand"], counts: Sequence[int], offered: Counter[str], folds: Ints, seed: int
+) -> list[Floats]:
+    """Sets × options for each hand: scores by trees that learnt which options of the taken sets come first."""
+    drawn = [hand.features(offered) for hand in hands]
+    given = [features[hand.taken] for hand, features in zip(hands, drawn, strict=True)]
+    labels = [(np.arange(len(rows)) < count).astype(np.float64) for rows, count in zip(given, counts, strict=True)]
+    rows = [features.reshape(-1, features.shape[2]) for features in drawn]
+    scores = _cross_fitted(given, labels, rows, folds, seed)
+    return [part.reshape(features.shape[:2]) for features, part in zip(drawn, scores, strict=True)]
 
 
 class _Hand:
-    """Possible sets of an item; in rows of options the key comes first."""
+    """Proposals for an item and possible sets of them; in rows of options the key comes first."""
 
-    def __init__(self, case: Case, candidates: Mapping[str, float], rng: np.random.Generator) -> None:
-        texts = [*case.options, *candidates]
-        fixed = len(case.options)
-        values = [number_of(text) for text in texts]
-        numbers = None if None in values else np.array(values, np.float64)
-        unit = 10.0 ** -decimals(case.gold)
-        need = min(case.need, len(candidates))
-        self.sets = draw_sets(need, list(candidates.values()), numbers, unit, _SETS, rng) or [[]]
-        self._rows: Ints = np.array([[*range(fixed), *(fixed + at for at in own)] for own in self.sets], np.int64)
-        self._texts = [key(text) for text in texts]
-        self._relations = Relations(case.item.question, texts)
+    def __init__(self, case: Case, candidates: Mapping[str, float]) -> None:
+        self.question = case.item.question
+        self.texts = [*case.options, *candidates]
+        self.fixed = len(case.options)
+        self._odds = np.array(list(candidates.values()), np.float64)
+        values = [number_of(text) for text in self.texts]
+        self._numbers = None if None in values else np.array(values, np.float64)
+        self._unit = 10.0 ** -decimals(case.gold)
+        self._need = min(case.need, len(candidates))
+        self._names = [key(text) for text in self.texts]
+        self._relations = Relations(case.item.question, self.texts)
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether there are more proposals than are needed."""
+        return len(self._odds) > self._need > 0
+
+    def compared(self, rng: np.random.Generator) -> Floats:
+        """Weights of the texts where authored options, half of the weight, are compared to drawn proposals."""
+        weights = np.zeros(len(self.texts))
+        weights[: self.fixed] = 0.5 / self.fixed
+        drawn = rng.choice(len(self._odds), _COMPARED, p=self._odds / self._odds.sum())
+        np.add.at(weights, self.fixed + drawn, 0.5 / _COMPARED)
+        return weights
+
+    def correct(self, logits: Floats) -> None:
+        """Multiply the odds of proposed numbers by the density ratio of logits of all texts."""
+        if self._numbers is not None:
+            logits = logits[self.fixed :]
+            self._odds = self._odds * np.exp(np.clip(logits, -_LARGEST_CORRECTION, _LARGEST_CORRECTION))
+
+    def draw(self, rng: np.random.Generator) -> None:
+        """Draw the sets of which one is taken."""
+        drawn = draw_sets(self._need, self._odds.tolist(), self._numbers, self._unit, _SETS, rng)
+        self.sets = drawn or [[]]
+        rows = [[*range(self.fixed), *(self.fixed + at for at in numbers)] for numbers in self.sets]
+        self.rows: Ints = np.array(rows, np.int64)
         self.logits: Floats = rng.gumbel(size=len(self.sets))
         self.taken = int(np.argmax(self.logits))
+
+    def taken_weights(self, count: int) -> Floats:
+        """Weights of the texts of the taken set, half of them of so many options that come first."""
+        weights = np.zeros(len(self.texts))
+        row = self.rows[self.taken]
+        weights[row[:count]] = 0.5 / count
+        weights[row[count:]] = 0.5 / (len(row) - count)
+        return weights
 
     @property
     def offers(self) -> list[str]:
         """The texts of the set that it takes."""
-        return [self._texts[at] for at in self._rows[self.taken].tolist()]
+        return [self._names[at] for at in self.rows[self.taken].tolist()]
 
     def features(self, offered: Counter[str]) -> Features:
         """Sets × options × features, by what all items offer at present."""
-        elsewhere = np.array([offered[text] for text in self._texts], np.float64)
-        elsewhere[self._rows[self.taken]] -= 1
-        return self._relations.features(self._rows, elsewhere)
+        elsewhere = np.array([offered[text] for text in self._names], np.float64)
+        elsewhere[self.rows[self.taken]] -= 1
+        return self._relations.features(self.rows, elsewhere)
 
 
-def _best_certainty(scores: Sequence[Floats]) -> float:
-    """The factor by which scores of items' options fit best to where their keys are, which come first."""
-    fit = [np.mean([log_softmax(by * own)[0] for own in scores]) for by in _CERTAINTIES]
-    return float(_CERTAINTIES[int(np.argmax(fit))])
+def _best_certainties(
+    trees: Sequence[Floats], words: Sequence[Floats], counts: Sequence[int] | None = None, *, cautious: bool = False
+) -> tuple[float, float]:
+    """The factors by which two scores of items' options fit best, together, to where their first options are.
+
+    With ``cautious`` the smallest factors that are no worse than the best by more than one standard error of the
+    difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
+    """
+    first = counts or [1] * len(trees)
+    factors = list(product(_CERTAINTIES.tolist(), _TRUSTS.tolist()))
+    fits = np.array([
+        [
+            log_softmax(certainty * by_trees + trust * by_words)[:count].mean()
+            for by_trees, by_words, count in zip(trees, words, first, strict=True)
+        ]
+        for certainty, trust in factors
+    ])  # fmt: skip
+    best = int(np.argmax(fits.mean(axis=1)))
+    if not cautious:
+        return factors[best]
+    losses = fits[best] - fits
+    errors = losses.std(axis=1) / math.sqrt(len(trees))
+    sizes = [certainty / _CERTAINTIES[-1] + trust / _TRUSTS[-1] for certainty, trust in factors]
+    enough = np.flatnonzero(losses.mean(axis=1) <= errors)
+    return factors[min(enough.tolist(), key=lambda at: sizes[at])]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
+from eyetest.harden.options.fitting import FACTORS, LEAST_ITEMS, question_numbers, simple_results
 from eyetest.reform.distractors.answer_kinds import WrittenNumber
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion
 from eyetest.reform.distractors.written import Case
@@ -46,12 +47,18 @@ _WRAPPED = re.compile(
 )
 
 
+_POWER = re.compile(
+    r"(?<![a-zA-Z])(?:[cdkm]?m|ft|in|s|units?|inch|inches|feet|meters?|metres?)\}?(?P<power>\^\{?[2-4]\}?\s*+\$*+\s*+)$"
+)
+"""A unit with an exponent, whose digit is none of the number."""
+
+
 class Numbers:
     """Proposes numbers."""
 
     name = "number rule"
     checker = ""
-    summary = "numbers near the gold, and golds of other items, in its writing"
+    summary = "numbers near the gold, golds of other items, and results from the question's numbers, in its writing"
     place = 2
 
     def start(self, batch: Cases) -> Propose:
@@ -61,9 +68,26 @@ class Numbers:
 
         def propose(case: Case, chance: random.Random) -> Iterable[str]:
             number = number_question(case)
-            return () if number is None else pool.candidates(number, chance)
+            if number is None:
+                return ()
+            proposals = pool.candidates(number, chance)
+            if len(asked) >= LEAST_ITEMS and proposals:  # else nothing corrects how often results are offered
+                odds = sum(proposals.values()) / len(proposals)
+                proposals |= {text: odds for text in _question_results(number) if text not in proposals}
+            return proposals
 
         return propose
+
+
+def _question_results(asked: NumberQuestion) -> list[str]:
+    """Numbers of the question, results of one operation on two of them and simple multiples, in the key's writing."""
+    numbers = question_numbers(asked.question)
+    values = {*numbers, *simple_results(numbers), *(number * factor for number in numbers for factor in FACTORS)}
+    largest = 10 * max(abs(number) for number in asked.options)
+    steps = [
+        round(value / float(asked.unit)) for value in sorted(values) if abs(value) / float(asked.unit) <= largest
+    ]
+    return [asked.key.written(asked.unit * step) for step in asked.in_reach(steps).tolist()]
 
 
 def number_question(case: Case) -> NumberQuestion | None:
@@ -75,7 +99,10 @@ def number_question(case: Case) -> NumberQuestion | None:
 
 
 def read_written(text: str) -> WrittenNumber | None:
-    """The number of a text; formula signs around it belong to its format."""
+    """The number of a text; formula signs around it and the exponent of its unit belong to its format."""
+    if power := _POWER.search(text):
+        number = read_written(text[: power.start("power")])
+        return number and msgspec.structs.replace(number, after=number.after + power["power"])
     match = _WRAPPED.fullmatch(text)
     number = WrittenNumber.read(match["text"] if match else text)
     if number is None or match is None:

@@ -41,6 +41,7 @@ class NumberQuestion:
     ) -> None:
         numbers = (key, *others)
         values = [number.value for number in numbers]
+        self.question = question
         self.key, self.are_years = key, all(number.is_year for number in numbers)
         self.unit = Decimal(1).scaleb(-key.decimals)  # the smallest step in the key's format
         self.options = [int(value / self.unit) for value in values]  # the key and the others in smallest steps

@@ -1,0 +1,185 @@
+"""How well numbers fit the question beside which they are offered, by what is offered beside other questions.
+
+Estimated is the ratio r(v | q) of two densities of a number v, given a question q: that of the authored options, and
+that of the proposals. The formula is that of logistic regression with both classes weighted alike: log r is its logit
+(Sugiyama, Suzuki and Kanamori, Density Ratio Estimation in Machine Learning, 2012, chapter 4). It is linear in the
+writing and the magnitude of a number, in these crossed with the words of the question, in relations to the numbers of
+the question, and in those to the authored options of the most similar other questions. Proposals that are drawn with
+odds of r times their present odds fit the question as authored options do, as far as the regression is right. The
+items are assumed to be independent, and each is rated by a regression that was fitted to other items. The independent
+check is ``tests/harden/options/question_judging.py``.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise, permutations
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from eyetest.measures.stats.intervals import one_thread
+from eyetest.probes.features import Floats, Ints, decimals, number_of
+from eyetest.text import find_quantities, plain_text
+
+LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
+FACTORS = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)
+_MOST_NUMBERS = 5
+_MOST_WORDS = 24
+_BUCKETS = 2**17
+_MULTIPLIER = 1_000_003  # spreads pairs of hashes over the buckets
+_SMALLEST = 1e-9
+_NEIGHBOURS = 10  # most similar questions
+_STEEPNESS = 4.0  # by which a number loses closeness to another, for each factor of ten between them
+_RELATION_SCALE = 0.4  # of relations beside the two blocks of hashed columns, whose rows have length 1
+_STRENGTH = 40.0  # inverse of the regression's penalty
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def question_numbers(question: str) -> list[float]:
+    """The first numbers of a question, each of them once."""
+    values = (entry.value for entry in find_quantities(plain_text(question, lone_one=False)))
+    return list(dict.fromkeys(values))[:_MOST_NUMBERS]
+
+
+def simple_results(numbers: Sequence[float]) -> set[float]:
+    """Sums, differences, products and ratios of any two of the numbers."""
+    results: set[float] = set()
+    for first, second in permutations(numbers, 2):
+        results |= {first + second, first - second, first * second}
+        if second:
+            results.add(first / second)
+    return results
+
+
+class QuestionFit:
+    """Features of texts beside their questions, and a regression that is cross-fitted by item."""
+
+    def __init__(self, items: Sequence[tuple[str, Sequence[str]]], fixed: Sequence[int]) -> None:
+        """``fixed``: how many of the texts, which come first, are authored options."""
+        sizes = np.array([len(texts) for _, texts in items])
+        self.starts: Ints = np.cumsum(sizes) - sizes
+        self.owner: Ints = np.repeat(np.arange(len(items)), sizes)
+        words = [_word_hashes(question) for question, _ in items]
+        signs = [[_writing_hashes(text) for text in texts] for _, texts in items]
+        written = [row for rows in signs for row in rows]
+        pairs = [
+            np.add.outer(row * _MULTIPLIER, words[item]).ravel()
+            for row, item in zip(written, self.owner.tolist(), strict=True)
+        ]
+        relations = np.concatenate([_relations(question, texts) for question, texts in items])
+        numbers = np.hstack([relations * _RELATION_SCALE, _of_similar_questions(items, fixed)])
+        blocks = [_hashed(written), _hashed(pairs), sparse.csr_matrix(numbers)]
+        self._rows = sparse.csr_matrix(sparse.hstack(blocks))
+
+    def cross_fitted(self, labels: NDArray[np.bool_], weights: Floats, folds: Ints) -> Floats:
+        """Logits of all texts by regressions on the weighted texts of the items of other folds."""
+        fold = folds[self.owner]
+        logits = np.zeros(len(fold))
+        for number in np.unique(folds):
+            is_fitted = (fold != number) & (weights > 0)
+            model = LogisticRegression(C=_STRENGTH, solver="liblinear", tol=1e-3, random_state=0)
+            with one_thread():
+                model.fit(self._rows[is_fitted], labels[is_fitted], sample_weight=weights[is_fitted])
+                logits[fold == number] = model.decision_function(self._rows[fold == number])
+        return np.round(logits, 9)
+
+
+def _word_hashes(question: str) -> Ints:
+    words = list(dict.fromkeys(_WORD.findall(question.lower())))[-_MOST_WORDS:]
+    return np.array([crc32(word.encode()) for word in words], np.int64)
+
+
+def _writing_hashes(text: str) -> Ints:
+    """Hashes of the text, its magnitude, decimals, first and last digit, final zeros and unit."""
+    lowered = text.strip().lower()
+    digits = re.sub(r"\D", "", lowered)
+    value = number_of(lowered) or 0.0
+    size = math.log10(max(abs(value), _SMALLEST))
+    signs = (
+        f"text {lowered}",
+        f"size {round(2 * size)}",
+        f"size {math.floor(size)}",
+        f"decimals {decimals(lowered)}",
+        f"first {digits.lstrip('0')[:1]}",
+        f"last {digits[-1:]}",
+        f"zeros {len(digits) - len(digits.rstrip('0'))}",
+        f"minus {value < 0}",
+    )
+    return np.array([crc32(sign.encode()) for sign in signs], np.int64)
+
+
+def _hashed(rows: Sequence[Ints]) -> sparse.csr_matrix:
+    """One row of counts for each row of hashes, of length 1."""
+    counts = np.array([len(row) for row in rows])
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    columns = np.concatenate([*rows, np.empty(0, np.int64)]) % _BUCKETS
+    values = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
+    return sparse.csr_matrix((values, columns, ends), shape=(len(rows), _BUCKETS))
+
+
+def _relations(question: str, texts: Sequence[str]) -> Floats:
+    """How the numbers of the texts relate to the numbers of the question: equal, a result, a multiple, size."""
+    numbers = question_numbers(question)
+    values = np.array([number_of(text) or 0.0 for text in texts])
+    sizes = np.log10(np.maximum(np.abs(values), _SMALLEST))
+    multiples = {number * factor for number in numbers for factor in FACTORS}
+    columns = [_are_among(values, listed) for listed in (set(numbers), simple_results(numbers), multiples)]
+    columns += [np.clip(sizes, -4, 8) / 4, np.clip(sizes, -4, 8) ** 2 / 16]
+    if not numbers:
+        return np.column_stack([*columns, np.zeros((len(texts), 6))])
+    named = np.log10(np.maximum(np.abs(np.array(numbers)), _SMALLEST))
+    apart = np.clip(sizes[:, None] - named, -4, 4)
+    columns += [
+        np.abs(apart).min(axis=1),
+        np.abs(np.median(apart, axis=1)),
+        apart.max(axis=1),
+        apart.min(axis=1),
+        (values > max(numbers)).astype(np.float64),
+        (values < min(numbers)).astype(np.float64),
+    ]
+    return np.column_stack(columns)
+
+
+def _words_of(text: str) -> list[str]:
+    """Words and pairs of words."""
+    words = _WORD.findall(text.lower())
+    return [*words, *(f"{first} {second}" for first, second in pairwise(words))]
+
+
+def _of_similar_questions(items: Sequence[tuple[str, Sequence[str]]], fixed: Sequence[int]) -> Floats:
+    """How near a text is to the authored options of the most similar other questions, and how often it is one."""
+    questions = [f"{question} question" for question, _ in items]  # none is empty
+    vectors = TfidfVectorizer(analyzer=_words_of).fit_transform(questions)
+    sizes = [_log_sizes(texts) for _, texts in items]
+    blocks = []
+    for item, (_, texts) in enumerate(items):
+        similarity = (vectors[item] @ vectors.T).toarray()[0] ** 2
+        similarity[item] = 0
+        closeness, equality = np.zeros(len(texts)), np.zeros(len(texts))
+        nearest = np.argsort(-similarity, kind="stable")[:_NEIGHBOURS]
+        for other in nearest.tolist():
+            count = fixed[other]
+            apart = np.abs(sizes[item][:, None] - sizes[other][:count])
+            authored = set(items[other][1][:count])
+            closeness += similarity[other] * np.exp(-_STEEPNESS * apart).mean(axis=1)
+            equality += similarity[other] / count * np.array([text in authored for text in texts])
+        total = max(float(similarity[nearest].sum()), _SMALLEST)
+        blocks.append(np.column_stack([closeness, equality, closeness / total, equality / total]))
+    return np.concatenate(blocks)
+
+
+def _log_sizes(texts: Sequence[str]) -> Floats:
+    values = np.array([number_of(text) or 0.0 for text in texts])
+    return np.asarray(np.log10(np.maximum(np.abs(values), _SMALLEST)))
+
+
+def _are_among(values: Floats, listed: set[float]) -> Floats:
+    if not listed:
+        return np.zeros(len(values))
+    apart = np.abs(values[:, None] - np.array(sorted(listed)))
+    return np.asarray(apart.min(axis=1) <= 1e-9 * np.maximum(np.abs(values), 1), np.float64)

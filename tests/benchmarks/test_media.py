@@ -269,6 +269,15 @@ def test_the_user_decides_which_columns_hold_media(tmp_path: Path) -> None:
     assert any("media: video from video" in note for note in noted.notes)
 
 
+def test_a_column_that_the_user_maps_keeps_every_value(tmp_path: Path) -> None:
+    names = ["evening news", "clip7", "clips/a.mp4", "none"]
+    rows = [{"question": f"What is in {n}?", "about": name, **listed(n)} for n, name in enumerate(names)]
+    path = jsonl(tmp_path / "shows.jsonl", rows)
+    et.import_file(path, to=tmp_path / "bench", map="video=about")
+    media = [[medium.reference for medium in item.media] for item in Benchmark(tmp_path / "bench")]
+    assert media == [["evening news"], ["clip7"], ["clips/a.mp4"], []]
+
+
 def test_numbered_columns_and_lists_give_several_media(tmp_path: Path) -> None:
     rows = [
         {"question": "Same?", "answer": "no", "video_1": "a.mp4", "video_2": "b.mp4", "audios": ["c.wav", "d.mp3"]}
@@ -389,6 +398,17 @@ def test_answers_to_a_benchmark_without_any_image_say_that_their_label_is_a_defa
     declared, silent = imported_labels(fresh_folder(tmp_path), rows, fill="modality=no-image")
     assert list(declared) == ["no-image"]
     assert not any("labelled" in note for note in silent)
+
+
+@pytest.mark.parametrize(("layout", "label", "has"), [("MMAR", "image", "audio"), ("MVBench", "audio", "video")])
+def test_answers_are_not_labelled_by_a_medium_that_their_items_lack(
+    layout: str, label: str, has: str, tmp_path: Path
+) -> None:
+    bench = imported(tmp_path, layout)
+    answers = jsonl(tmp_path / "a.jsonl", [{"item": item.id, "model": "m", "text": "A"} for item in bench])
+    said = refusal(et.import_file, answers, bench=bench, fill=f"modality={label}", to=tmp_path / "run")
+    assert f"has no {label}, but {has}" in said
+    assert not (tmp_path / "run").exists()
 
 
 def fresh_folder(folder: Path) -> Path:

@@ -546,7 +546,8 @@ class MediaReader:
         used: set[str] = set()
         for kind, columns in self.columns.mapped.items():
             for column in columns:
-                media += media_of_value(values.get(column), kind)
+                value = values.get(column)
+                media += media_of_value(value, kind) or _mapped_text(value, kind)
                 used.add(column)
         for kind, columns in self.columns.named:
             believed = None if has_images else kind
@@ -563,6 +564,14 @@ class MediaReader:
             media = [one for one in media if one.kind != "document"]
             used = {column for column in used if not _holds_only(values[column], "document")}
         return tuple(dict.fromkeys(media)), used
+
+
+def _mapped_text(value: Any, kind: MediaKind) -> list[Media]:
+    """The medium of a text in a column that the user maps to a medium, whatever the text looks like."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text.lower() in _FLAGS or len(text) > _LONGEST:
+        return []
+    return [Media(kind, text)]
 
 
 def _first_filled(

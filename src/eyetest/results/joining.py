@@ -61,7 +61,7 @@ def bring_answers(
         about = benchmark or _own_benchmark(file.path, to)
         new = about if about and about.path != to / BENCHMARK else None
         made = RunBenchmark.of(new.manifest, new.path) if new else None
-        part = replace(file, is_part=is_part, modalities=_modalities(about))
+        part = replace(file, is_part=is_part, modalities=_modalities(about), media=_media(about))
         try:
             if made is not None and is_run(to):
                 Run(to).check_benchmark(made)  # before all rows are compared with the wrong one
@@ -100,6 +100,17 @@ def _modalities(benchmark: Benchmark | None) -> dict[str, Modality]:
         elif not item.images:
             labels[item.id] = "no-image"
     return labels
+
+
+def _media(benchmark: Benchmark | None) -> dict[str, tuple[str, ...]]:
+    """By item the kinds of its media, for items that have any."""
+    kinds_of_items: dict[str, tuple[str, ...]] = {}
+    for item in benchmark or ():
+        kinds = ["image"] if item.images else []
+        kinds += [medium.kind for medium in item.media]
+        if kinds:
+            kinds_of_items[item.id] = tuple(dict.fromkeys(kinds))
+    return kinds_of_items
 
 
 def _unlabelled(benchmark: Benchmark | None, brought: Brought) -> list[str]:

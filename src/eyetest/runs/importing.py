@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from eyetest.errors import InputError, RowError, listed, param, short
-from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
+from eyetest.records import WITH_MEDIUM, Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
 from eyetest.records.finishes import RECORDED
 from eyetest.runs.answer_values import (
     FIELDS,
@@ -371,11 +371,19 @@ class _Reading:
         modality = self._source.modalities.get(typed_values.get("item", ""))
         if modality:
             typed_values.setdefault("modality", modality)
+        self._refuse_other_medium(typed_values)
         if not is_absent(order):
             typed_values["order"] = self._order(order, typed_values.get("item", ""), row)
         elif place is not None and place.order:
             typed_values["order"] = place.order
         return typed_values
+
+    def _refuse_other_medium(self, values: Mapping[str, Any]) -> None:
+        """Refuse an answer that is labelled by a medium which its item, with another one, does not have."""
+        modality, item = values.get("modality"), values.get("item", "")
+        kinds = self._source.media.get(item, ())
+        if modality in WITH_MEDIUM and kinds and modality not in kinds:
+            raise InputError(f"modality {modality}: item {short(item)} has no {modality}, but {listed(list(kinds))}")
 
     def _order(self, value: Any, item: str, row: Values) -> int:
         """The shown order; in a table with all of our columns a number is a seed of ours."""

@@ -108,6 +108,7 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     fields: FieldMap = FieldMap()
     matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
     modalities: dict[str, Modality] = {}  # of answers about items, where the file names none
+    media: dict[str, tuple[str, ...]] = {}  # kinds of what items show, by item, where they show something
     header: str | None = None  # the pattern of a matrix's column names
     is_part: bool = False  # of several files, whose use of the mapping `refuse_unused` has checked together
     skip_bad: bool = False  # whether rows that cannot be used are left out

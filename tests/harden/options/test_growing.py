@@ -13,7 +13,7 @@ from scipy import stats
 from world_tests.world.solving import Scene, solve
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.options.dealing import LEAST_ITEMS
+from eyetest.harden.options.fitting import LEAST_ITEMS
 from eyetest.harden.options.growing import GrownOptions, grow_options
 from eyetest.harden.options.record import FOUND, OPTIONS_STEP, OptionSettings
 from eyetest.probes.audit import run_audit

@@ -35,8 +35,12 @@ class Figure:
 
     def about(self, medium: MediumNames) -> "Figure":
         """Return the figure with texts about a medium of that name instead of the image."""
-        texts = {name: medium.in_sentence(getattr(self, name)) for name in ("title", "reading", "needs")}
-        return replace(self, **texts)
+        return replace(
+            self,
+            title=medium.in_sentence(self.title),
+            reading=medium.in_sentence(self.reading),
+            needs=medium.in_sentence(self.needs),
+        )
 
     def draw(self, frame: pl.DataFrame) -> "ChartType":
         """The styled chart of such numbers."""

@@ -13,7 +13,7 @@ from eyetest.curate.subset_choice import (
     SCORES,
     STRONGER,
     Aim,
-    Comparison,
+    DesignComparison,
     Validated,
     choice_notes,
     choose_design,
@@ -97,7 +97,7 @@ def test_telling_items_rank_models_like_the_panel_better_than_random_items() -> 
 def test_a_stratified_subset_is_drawn_where_nothing_is_better_than_random_items() -> None:
     """Models of one ability on items alike: the ranking is noise."""
     flat = IntervalEstimate(0.0, -0.1, 0.1, 20)
-    validated = Validated(Comparison(flat, flat, flat), Comparison(flat, flat, flat))
+    validated = Validated(DesignComparison(flat, flat, flat), DesignComparison(flat, flat, flat))
     table = (np.random.default_rng(8).random((60, 12)) < 0.5).astype(float)
     assert final_design(table, 20, STRONGER, validated, 0) is STRATIFIED
     notes = choice_notes(STRATIFIED, STRONGER, validated)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from eyetest.measures.stats.clean_models import Members, compare_with_clean
+from eyetest.measures.stats.clean_models import EditionColumns, compare_with_clean
 
 Floats = NDArray[np.float64]
 FAMILIES, OPTIONS, CLEAN, SPREAD = 400, 4, 0.5, 0.1
@@ -184,7 +184,7 @@ def p_values(answers: Answers, clean: int) -> list[float | None]:
     count, families, twins = answers.twins.shape
     held = np.concatenate([answers.originals, answers.twins.reshape(count, -1)], axis=1)
     family = np.concatenate([np.arange(families), np.repeat(np.arange(families), twins)])
-    members = Members(family, np.arange(held.shape[1]) < families)
+    members = EditionColumns(family, np.arange(held.shape[1]) < families)
     likelihoods = not np.isin(held, (0.0, 1.0)).all()
     found = []
     for tested in range(clean, count):
@@ -233,7 +233,7 @@ def test_a_model_that_knows_more_has_no_p_and_the_ability_that_differs_is_named(
     answers = generator(rng, np.array([0.5] * 8 + [4.0]), np.zeros(9))
     families, twins = answers.twins.shape[1:]
     held = np.concatenate([answers.originals, answers.twins.reshape(9, -1)], axis=1)
-    members = Members(
+    members = EditionColumns(
         np.concatenate([np.arange(families), np.repeat(np.arange(families), twins)]),
         np.arange(held.shape[1]) < families,
     )
@@ -262,7 +262,7 @@ def test_p_is_that_of_a_t_test_of_one_new_value() -> None:
 
     Where the clean models do not differ from each other there is no p.
     """
-    members = Members(np.repeat(np.arange(200), 2), np.tile([True, False], 200))
+    members = EditionColumns(np.repeat(np.arange(200), 2), np.tile([True, False], 200))
     alike = np.tile([1.0, 0.0], (6, 200))
     assert compare_with_clean(alike, members, None, likelihoods=False).p is None
     rng = np.random.default_rng(0)

@@ -84,7 +84,7 @@ _ID = re.compile(r"[\w./\\:@+=&%#~()\[\]-]{1,256}")
 _SEPARATORS = re.compile(r"[./\\]")  # between the parts of a path and of a file name
 _ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|hf|file)://\S+", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)[;,]", re.IGNORECASE)
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]*[A-Za-z0-9+/]={0,2}\s*")
 _HOSTS: dict[str, MediaKind] = {
     **dict.fromkeys(("youtube.com", "youtu.be", "vimeo.com", "bilibili.com", "dailymotion.com"), "video"),
     **dict.fromkeys(("soundcloud.com", "freesound.org"), "audio"),

@@ -67,7 +67,7 @@ SCORES = Aim("scores", "models like the panel's", (DIVIDED, STRATIFIED), False, 
 AIMS = {aim.name: aim for aim in (LIKE, STRONGER, SCORES)}
 
 
-class Comparison(NamedTuple):
+class DesignComparison(NamedTuple):
     """A figure of the chosen design and of random items, and the difference in favour of the chosen one."""
 
     chosen: IntervalEstimate
@@ -78,8 +78,8 @@ class Comparison(NamedTuple):
 class Validated(NamedTuple):
     """How well the choice for an aim ranks held-out models (τ), and how far their estimated scores are off."""
 
-    ranking: Comparison
-    errors: Comparison
+    ranking: DesignComparison
+    errors: DesignComparison
 
 
 class _Split(NamedTuple):
@@ -176,7 +176,7 @@ def validate(table: Floats, share: float, aim: Aim, seed: int = 0) -> Validated 
     return Validated(ranking, _compared(errors, table.shape[1], -1))
 
 
-def validate_ranking(table: Floats, share: float, aim: Aim, seed: int = 0) -> Comparison | None:
+def validate_ranking(table: Floats, share: float, aim: Aim, seed: int = 0) -> DesignComparison | None:
     """How well the choice for an aim ranks models without a part in it; None with too few items or models."""
     items, models = table.shape
     if items < FEWEST_ITEMS or models < FEWEST_MODELS:
@@ -211,10 +211,10 @@ def _scores(fitted: ItemFit, subset: Subset, targets: Floats) -> Floats:
     return estimate(fitted, subset, targets[subset.items]).scores
 
 
-def _compared(figures: Floats, models: int, sign: int) -> Comparison:
+def _compared(figures: Floats, models: int, sign: int) -> DesignComparison:
     """Figures of the chosen design and of random items (splits × 2); the sign says whether more is better."""
     chosen, random = figures.T
-    return Comparison(
+    return DesignComparison(
         _over_splits(chosen, models), _over_splits(random, models), _over_splits(sign * (chosen - random), models)
     )
 

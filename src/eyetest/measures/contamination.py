@@ -24,7 +24,7 @@ from eyetest.measures.results import (
     values_of,
 )
 from eyetest.measures.stats import memorization
-from eyetest.measures.stats.clean_models import FEWEST_CLEAN, Ability, Members, compare_with_clean
+from eyetest.measures.stats.clean_models import FEWEST_CLEAN, Ability, EditionColumns, compare_with_clean
 from eyetest.measures.stats.intervals import NOTHING, Floats
 from eyetest.measures.tables import only_benchmarks, paired_columns, with_adjusted
 from eyetest.records import BLIND_MODALITIES, EDITION, FRESH, ORIGINAL, TWIN
@@ -170,7 +170,7 @@ def _outside_range(ability: Ability) -> str:
     return f"its ability is outside the range of the clean models ({ability.name}: {percent(value)}, {others})"
 
 
-def _shared_members(tables: Sequence[pl.DataFrame]) -> tuple[Floats, Members]:
+def _shared_members(tables: Sequence[pl.DataFrame]) -> tuple[Floats, EditionColumns]:
     """The values of some models on the members that all of them answered, in families with an original and a twin."""
     member = ("benchmark", "of", "item")
     shared = tables[-1].select(*member, "first")
@@ -180,7 +180,7 @@ def _shared_members(tables: Sequence[pl.DataFrame]) -> tuple[Floats, Members]:
     shared = shared.filter(whole.over("benchmark", "of")).sort(member)
     families = shared.select(pl.struct("benchmark", "of").rle_id()).to_series().to_numpy().astype(np.int64)
     values = shared.select(f"model {number}" for number in range(len(tables))).to_numpy().T
-    return values.astype(float), Members(families, shared.get_column("first").to_numpy())
+    return values.astype(float), EditionColumns(families, shared.get_column("first").to_numpy())
 
 
 def _answers(results: Results, by: Sequence[str]) -> pl.LazyFrame:

@@ -12,7 +12,7 @@ from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import (
     INDEPENDENT,
-    ReviewPlan,
+    ReviewAdvice,
     Suspicion,
     make_votes,
     plan_review,
@@ -75,7 +75,7 @@ class _Panel(NamedTuple):
     name: str
     table: pl.DataFrame
     weighed: Suspicion
-    plan: ReviewPlan
+    plan: ReviewAdvice
 
 
 @measure(

@@ -18,7 +18,7 @@ Basis = Literal["fact", "judged", "rate", "about the audit"]
 """Why a kind names items (a fact, judged), or why it does not (a rate, a note about the audit itself)."""
 
 
-class Judged(NamedTuple):
+class BlindJudgement(NamedTuple):
     """How many findings and controls a blind reader confirmed, of how many."""
 
     findings: tuple[int, int]
@@ -38,7 +38,7 @@ class FindingKind(NamedTuple):
     probe: str
     name: str
     basis: Basis
-    judged: Judged | None = None
+    judged: BlindJudgement | None = None
     replicates: Replicates | None = None
 
     @property
@@ -49,8 +49,8 @@ class FindingKind(NamedTuple):
 
 _DEFECTS = {
     "lost-option": None,
-    "empty-option": Judged((1, 1), (0, 1)),
-    "lost-gold": Judged((1, 1), (0, 1)),
+    "empty-option": BlindJudgement((1, 1), (0, 1)),
+    "lost-gold": BlindJudgement((1, 1), (0, 1)),
     "several-golds": None,
     "one-option": None,
     "more-images-named": None,
@@ -63,26 +63,26 @@ _DEFECTS = {
     "one-colour-image": None,
 }
 _JUDGED = (
-    FindingKind("malformed", "equal-options", "judged", Judged((35, 36), (0, 36))),
-    FindingKind("malformed", "missing-gold", "judged", Judged((30, 41), (0, 17))),
-    FindingKind("malformed", "no-image", "judged", Judged((5, 5), (0, 5))),
-    FindingKind("option-order", "letter-options", "judged", Judged((19, 20), (0, 20))),
-    FindingKind("option-order", "above-not-last", "judged", Judged((3, 4), (0, 4))),
-    FindingKind("duplicate-items", "duplicate-items", "judged", Judged((23, 23), (0, 23))),
-    FindingKind("duplicate-items", "contradicting-golds", "judged", Judged((2, 2), (0, 2))),
-    FindingKind("duplicate-images", "near-identical-images", "judged", Judged((51, 54), (1, 52))),
+    FindingKind("malformed", "equal-options", "judged", BlindJudgement((35, 36), (0, 36))),
+    FindingKind("malformed", "missing-gold", "judged", BlindJudgement((30, 41), (0, 17))),
+    FindingKind("malformed", "no-image", "judged", BlindJudgement((5, 5), (0, 5))),
+    FindingKind("option-order", "letter-options", "judged", BlindJudgement((19, 20), (0, 20))),
+    FindingKind("option-order", "above-not-last", "judged", BlindJudgement((3, 4), (0, 4))),
+    FindingKind("duplicate-items", "duplicate-items", "judged", BlindJudgement((23, 23), (0, 23))),
+    FindingKind("duplicate-items", "contradicting-golds", "judged", BlindJudgement((2, 2), (0, 2))),
+    FindingKind("duplicate-images", "near-identical-images", "judged", BlindJudgement((51, 54), (1, 52))),
 )
 _FACTS = (
     *(FindingKind("malformed", name, "fact", judged) for name, judged in _DEFECTS.items()),
     FindingKind("option-order", "named-options", "fact"),
     FindingKind("duplicate-images", "identical-images", "fact"),
     FindingKind("duplicate-images", "images-across-splits", "fact"),
-    FindingKind("duplicate-images", "repeats-on-copied-images", "fact", Judged((1, 1), (0, 1))),
+    FindingKind("duplicate-images", "repeats-on-copied-images", "fact", BlindJudgement((1, 1), (0, 1))),
 )
 _RATES = (
     FindingKind("frequent-answer", "frequent-answer", "rate", None, Replicates(1, 3)),
     FindingKind("positions", "gold-position", "rate", None, Replicates(3, 6)),
-    FindingKind("named-answer", "answer-in-question", "rate", Judged((7, 7), (7, 7)), Replicates(1, 1)),
+    FindingKind("named-answer", "answer-in-question", "rate", BlindJudgement((7, 7), (7, 7)), Replicates(1, 1)),
     FindingKind("surface-cues", "gold-longest", "rate", None, Replicates(3, 6)),
     FindingKind("surface-cues", "gold-shortest", "rate", None, Replicates(4, 5)),
     FindingKind("surface-cues", "gold-precise", "rate", None, Replicates(1, 1)),
@@ -94,8 +94,8 @@ _RATES = (
     FindingKind("shortcuts", "surface-shortcut-trees", "rate", None, Replicates(8, 11)),
     FindingKind("shortcuts", "text-shortcut-linear", "rate", None, Replicates(13, 14)),
     FindingKind("shortcuts", "text-shortcut-trees", "rate", None, Replicates(12, 14)),
-    FindingKind("shortcuts", "surface-given-away", "rate", Judged((54, 58), (41, 57))),
-    FindingKind("shortcuts", "text-given-away", "rate", Judged((69, 78), (51, 74))),
+    FindingKind("shortcuts", "surface-given-away", "rate", BlindJudgement((54, 58), (41, 57))),
+    FindingKind("shortcuts", "text-given-away", "rate", BlindJudgement((69, 78), (51, 74))),
 )
 _ABOUT_THE_AUDIT = (
     FindingKind("malformed", NO_IMAGES, "about the audit"),

@@ -46,17 +46,17 @@ def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
     """
     if tag:
         return {tag: numbered(tag_word(item.tags.get(tag)) for item in items)}
-    kinds = firm_clusterings(items)
-    kinds["options"] = numbered(without_labels([_option_set(item) for item in items]))
-    return binding(kinds)
+    return binding(firm_clusterings(items))
 
 
 def guessed_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
-    """Clusters of items that may be about one thing: with one option, key or words in common, whatever their number.
+    """Clusters of items that may be about one thing: with their options, one option, key or words in common.
 
-    Whether they depend on each other is for the answers to show (`share_preferences`).
+    Items with the same options need not depend on each other: colours are offered for many things. Whether items
+    depend on each other is for the answers to show (`share_preferences`).
     """
     kinds = {}
+    kinds["options"] = numbered(without_labels([_option_set(item) for item in items]))
     kinds["one option"] = numbered(_recurring_options(items))
     kinds["key"] = numbered(without_labels([_key(item) for item in items]))
     kinds["words"] = word_clusters([_words(item) for item in items])

@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.measures.stats import memorization
-from eyetest.measures.stats.clean_models import Members, compare_with_clean
+from eyetest.measures.stats.clean_models import EditionColumns, compare_with_clean
 
 Floats = NDArray[np.float64]
 _STEP, _OPTIONS, _TWINS = -0.05, 4, 3
@@ -241,7 +241,7 @@ def p_beside_clean(
     """The p of one model relative to some clean ones; None outside their range of ability."""
     held = np.stack([values[number] for number in (*references, tested)])
     families, size = held.shape[1:]
-    members = Members(np.repeat(np.arange(families), size), np.tile(np.arange(size) == 0, families))
+    members = EditionColumns(np.repeat(np.arange(families), size), np.tile(np.arange(size) == 0, families))
     return compare_with_clean(held.reshape(len(held), -1), members, None, likelihoods=likelihoods).p
 
 

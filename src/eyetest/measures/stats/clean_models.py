@@ -50,7 +50,7 @@ _ROUNDING = 1e-9
 _FLAT = 0.02  # a slope on the clean models that is not told from none
 
 
-class Members(NamedTuple):
+class EditionColumns(NamedTuple):
     """The columns of a table of values: the family of each member, and whether it is the original."""
 
     family: NDArray[np.int64]
@@ -64,14 +64,16 @@ class Ability(NamedTuple):
     values: Floats
 
 
-class Comparison(NamedTuple):
+class CleanComparison(NamedTuple):
     """The p of a model beside clean ones, or the ability by which it lies outside their range."""
 
     p: float | None
     outside: Ability | None = None
 
 
-def compare_with_clean(held: Floats, members: Members, fresh: Floats | None, *, likelihoods: bool) -> Comparison:
+def compare_with_clean(
+    held: Floats, members: EditionColumns, fresh: Floats | None, *, likelihoods: bool
+) -> CleanComparison:
     """Compare the last row of ``held`` (models × members) with the others, which are clean.
 
     ``held`` has no gaps, and every family one original and at least one twin. ``fresh`` is what each model reaches on
@@ -84,13 +86,13 @@ def compare_with_clean(held: Floats, members: Members, fresh: Floats | None, *, 
         abilities.insert(0, Ability("fresh items", fresh))
     for ability in abilities:
         if _is_outside(ability.values, len(abilities)):
-            return Comparison(None, ability)
+            return CleanComparison(None, ability)
     excess = _tail_excess(values, members) if likelihoods else _intercepts(differences)
     p = _p_of_last(excess, None)
     if p is not None and len(excess) > _FEWEST_FOR_SLOPE:
         at_ability = [_p_of_last(excess, ability.values) for ability in abilities]
         p = max(p, *(value for value in at_ability if value is not None))
-    return Comparison(p)
+    return CleanComparison(p)
 
 
 def _log_odds(held: Floats) -> Floats:
@@ -98,7 +100,7 @@ def _log_odds(held: Floats) -> Floats:
     return np.asarray(np.clip(log_odds, -_CERTAIN, _CERTAIN))
 
 
-def _less_twins(values: Floats, members: Members) -> Floats:
+def _less_twins(values: Floats, members: EditionColumns) -> Floats:
     """Each original less the mean of its twins: models × families, in the order of families."""
     twins = ~members.original
     families, places = np.unique(members.family, return_inverse=True)
@@ -110,7 +112,7 @@ def _less_twins(values: Floats, members: Members) -> Floats:
     return originals - sums / counts
 
 
-def _abilities(values: Floats, differences: Floats, members: Members, *, likelihoods: bool) -> list[Ability]:
+def _abilities(values: Floats, differences: Floats, members: EditionColumns, *, likelihoods: bool) -> list[Ability]:
     """How often a model prefers originals, and how steeply it follows the clean models on them, beside on twins; from
     answers, how often it gives the keys of twins.
     """
@@ -159,7 +161,7 @@ def _intercepts(differences: Floats) -> Floats:
     return np.asarray(_fits(differences)[1].mean(axis=1))
 
 
-def _tail_excess(log_odds: Floats, members: Members) -> Floats:
+def _tail_excess(log_odds: Floats, members: EditionColumns) -> Floats:
     """E of each model: the upper tail of originals against the tails of twins and the lower tail of originals."""
     originals, twins = (_centred_residuals(log_odds[:, own]) for own in (members.original, ~members.original))
     spread = _MAD * np.median(np.abs(twins), axis=1)

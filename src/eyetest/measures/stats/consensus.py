@@ -64,7 +64,7 @@ class Suspicion(NamedTuple):
     high: float
 
 
-class ReviewPlan(NamedTuple):
+class ReviewAdvice(NamedTuple):
     """How many items to review first, and what to expect of them."""
 
     items: int
@@ -120,7 +120,7 @@ def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: 
     return Votes(chosen, number, keys, of_kind)
 
 
-def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewPlan:
+def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewAdvice:
     """Return how many items to review first: as many as keys are expected wrong, at least ten.
 
     Keys of random items are moved to random other options, all scores are computed again, and a moved key counts as
@@ -137,7 +137,7 @@ def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewPlan:
         scores = weigh_options(planted)[np.arange(items), planted.keys]
     found = _found_at_cut(scores, is_planted, cut)
     counted = _found_at_cut(count_against(planted), is_planted, cut)
-    return ReviewPlan(cut, expected, int(is_planted.sum()), found, counted)
+    return ReviewAdvice(cut, expected, int(is_planted.sum()), found, counted)
 
 
 def count_against(votes: Votes) -> Floats:

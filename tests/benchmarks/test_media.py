@@ -395,9 +395,12 @@ def test_answers_to_a_benchmark_without_any_image_say_that_their_label_is_a_defa
     labels, notes = imported_labels(tmp_path, rows)
     assert {modality: len(items) for modality, items in labels.items()} == {"image": 4}
     assert any("4 answers are labelled image by default, but no item has one" in note for note in notes)
+    said = "labelled image by default, but no item has one"
+    assert any(said in note for note in et.measure("accuracy", tmp_path / "run").notes)
     declared, silent = imported_labels(fresh_folder(tmp_path), rows, fill="modality=no-image")
     assert list(declared) == ["no-image"]
     assert not any("labelled" in note for note in silent)
+    assert not any("labelled" in note for note in et.measure("accuracy", tmp_path / "again/run").notes)
 
 
 @pytest.mark.parametrize(("layout", "label", "has"), [("MMAR", "image", "audio"), ("MVBench", "audio", "video")])

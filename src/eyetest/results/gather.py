@@ -44,6 +44,7 @@ from eyetest.results.scores import (
 from eyetest.results.suspects import suspicious_replies
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
+from eyetest.runs.importing import LABEL_BY_DEFAULT
 from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
@@ -345,6 +346,8 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
 def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     """Which judges read answers, which answers have no score, and whether a lead decided their number."""
     notes = []
+    if any(step.options.get("label") == LABEL_BY_DEFAULT for step in run.manifest.steps):
+        notes.append("answers that do not say what was sent are labelled image by default, but no item has one")
     goals = [step.options["until"] for step in run.manifest.steps if step.saved and "until" in step.options]
     for goal in goals[-1:] if made.unanswered else ():
         chosen = "answers themselves chose the number of items, which intervals and tests here take as given"

@@ -41,6 +41,7 @@ from eyetest.tabular.record_files import from_columns, schema
 from eyetest.tabular.table import Grid, Row, Values, named_columns
 
 __all__ = [
+    "LABEL_BY_DEFAULT",
     "AnswerFile",
     "Brought",
     "FieldMap",
@@ -58,6 +59,7 @@ _CONTENT = ("outcome", "text", "given")
 _READ = ("request", *_CONTENT)
 _WHERE = "where it stands"  # the column of an answer's location in its file
 _ROWS_AT_ONCE = 20_000
+LABEL_BY_DEFAULT = "image by default"  # of answers that do not say what was sent, about items without any medium
 _log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
 _columns_of: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
@@ -185,6 +187,8 @@ def import_answers(
                 plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
         if new or (benchmark and not run.manifest.benchmark):
             options = {"file": source.name} | ({"matched": tally(brought.matched)} if brought.matched else {})
+            if brought.undeclared and items is not None and not source.media:
+                options["label"] = LABEL_BY_DEFAULT
             step = RunStep(what="import", options=options, planned=new, requests=new)
             models = (model for model in brought.models if model not in run.manifest.models)
             run.record(step, {m: ModelEntry(spec=f"replay:{source.name}#{m}") for m in models}, benchmark)

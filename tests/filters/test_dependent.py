@@ -76,3 +76,11 @@ def test_profiles_of_models_tell_clusters() -> None:
     right, chances = favoured.option == 0, np.full(400, 0.25)
     assert share_preferences(clusters, favoured, right, chances)
     assert not share_preferences(np.random.default_rng(0).permutation(clusters), favoured, right, chances)
+
+
+def test_independent_items_have_no_common_profile() -> None:
+    """One profile for all items is no cluster of all items."""
+    rng = np.random.default_rng(2)
+    counts = rng.multinomial(5, [0.25] * 4, size=(100, 6))
+    clusters = profile_clusters(counts, counts.sum(axis=1).argmax(axis=1))
+    assert len(np.unique(clusters)) == 100

@@ -274,3 +274,14 @@ def test_p_is_that_of_a_t_test_of_one_new_value() -> None:
     assert len(tested) > 160
     assert 0.4 < tested.mean() < 0.6
     assert (tested < 0.05).mean() < 0.08
+
+
+def test_clean_models_of_one_ability_are_compared() -> None:
+    """Each model is right on three random originals and on no twin, so that no ability tells models apart."""
+    rng = np.random.default_rng(1)
+    members = EditionColumns(np.repeat(np.arange(6), 2), np.tile([True, False], 6))
+    held = np.zeros((11, 12))
+    for row in held:
+        row[2 * rng.choice(6, 3, replace=False)] = 1.0
+    compared = compare_with_clean(held, members, None, likelihoods=False)
+    assert compared.p is None or 0 <= compared.p <= 1

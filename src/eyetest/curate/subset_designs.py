@@ -7,11 +7,14 @@ bias (`subset_estimates`).
 
 With p_j the share of the panel that solves item j, half an answer of each kind added:
 
-- ``stratified``: equal weights, that is, one random item from each stratum of ease.
+- ``stratified``: equal weights, that is, one item from each stratum of ease (at one place in all of them; items of
+  equal ease are in random order).
 - ``divided``: √(p(1 − p)), the standard deviation of an answer. By Neyman's allocation (1934) this makes the estimate
   most accurate if models answer independently of each other.
-- ``telling``: c_j + c̄, with c_j the covariance over models of the item with the score on the other items, 0 where it
-  is negative, and c̄ its mean over items. The mean stands for what few models cannot say of a single item.
+- ``telling``: c_j + c̄, with c_j = √(p_j(1 − p_j)) · r_j, r_j the item's correlation over models with the score on the
+  other items, 0 where it is negative, and c̄ the mean of c_j over items. But for the spread of that score, which is
+  nearly the same for all items, and the half answers c_j is a covariance. The mean stands for what few models cannot
+  say of a single item.
 - ``more-telling``: c_j + .3 c̄.
 - ``hard``: (1 − p) · p^⅛, because what all models solve does not separate stronger models.
 - ``harder``: (1 − p)^1.5 · p^¼.
@@ -32,19 +35,19 @@ from eyetest.measures.stats.item_analysis import item_rest
 
 Places = NDArray[np.intp]
 Seed = int | Sequence[int]
-_CERTAIN = 1 - 1e-9
-_UNSOLVED = 0.125  # power of an item's ease: nearly all that no model solves stay as likely as hard ones
+_CERTAIN = 1 - 1e-9  # a chance that is below 1 by rounding only; as an uncertain item it could be left out
+_UNSOLVED = 0.125  # power of the ease; without it items that no model solves are the likeliest
 
 
 class Subset(NamedTuple):
-    """Positions of the drawn items, rising, and the inclusion probability of every item."""
+    """Positions of the drawn items, rising, and the inclusion probability of every item of the benchmark."""
 
     items: Places
     chances: Floats
 
 
 class Design(NamedTuple):
-    """A way to draw a subset: its name, which items are likelier (if any), and weights by a panel's answers."""
+    """A way to draw a subset: its name, which items are likelier (or empty), and weights by a panel's answers."""
 
     name: str
     likelier: str
@@ -62,17 +65,22 @@ def _equal_weights(answers: Floats) -> Floats:
 
 
 def _spread_of_answers(answers: Floats) -> Floats:
+    """The standard deviation of an answer to each item, right with the chance of its ease."""
     ease = ease_of_items(answers)
     return np.asarray(np.sqrt(ease * (1 - ease)))
 
 
 def covariances_with_rest(answers: Floats) -> Floats:
-    """Covariance over models of each item with the score on the other items; 0 where negative or undefined."""
+    """Spread of each item times its correlation over models with the score on the other items.
+
+    This is the covariance in standard deviations of that score; 0 where negative or undefined.
+    """
     correlations = np.nan_to_num(item_rest(answers))
     return np.asarray(_spread_of_answers(answers) * np.maximum(correlations, 0.0))
 
 
 def _telling(answers: Floats, share_of_mean: float) -> Floats:
+    """Covariances, each with a share of their mean added; equal weights where no covariance is positive."""
     covariances = covariances_with_rest(answers)
     if not covariances.any():
         return np.ones(len(answers))
@@ -119,7 +127,11 @@ def draw_random(items: int, size: int, seed: Seed) -> Subset:
 
 
 def inclusion(weights: Floats, size: int) -> Floats:
-    """Inclusion probabilities in proportion to positive weights that sum to ``size``, none above 1."""
+    """Inclusion probabilities that sum to ``size``: proportional to the positive weights, none above 1.
+
+    Items that would be above 1 are certain, and the other places are shared by the remaining items, until none is
+    above 1. Where ``size`` is at least the number of items, all are certain.
+    """
     chances = np.ones(len(weights))
     is_certain = np.zeros(len(weights), bool)
     while is_certain.sum() < min(size, len(weights)):
@@ -134,7 +146,10 @@ def inclusion(weights: Floats, size: int) -> Floats:
 
 
 def systematic(chances: Floats, keys: Floats, seed: Seed) -> Subset:
-    """Systematic sampling: items in the order of their keys, each as long as its chance, one at every step."""
+    """A systematic sample: items lie on a line in the order of their keys, each as long as its chance.
+
+    Taken is the item at each whole step from a random start; items with equal keys are in random order.
+    """
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(chances))
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]
@@ -144,5 +159,6 @@ def systematic(chances: Floats, keys: Floats, seed: Seed) -> Subset:
         return Subset(certain, chances)
     ends = np.cumsum(chances[uncertain])
     steps = rng.random() + np.arange(round(ends[-1]))
-    positions = np.minimum(np.searchsorted(ends, steps, side="right"), len(uncertain) - 1)
+    positions = np.searchsorted(ends, steps, side="right")
+    positions = np.minimum(positions, len(uncertain) - 1)  # by rounding the line may end before the last step
     return Subset(np.sort(np.concatenate([uncertain[positions], certain])), chances)

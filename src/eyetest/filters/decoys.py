@@ -1,6 +1,11 @@
 """Items that a panel knows without the image, beyond chance and preferences, and leaked items, by decoys.
 
-Items that one preference may decide together (of one question template, passage, image or tag) count by cluster.
+Each item has a favourite, the option for which the panel's answers speak most, found without the key. A preference
+falls on the key with chance c = golds / options, so a wrong favourite (a decoy) stands for c / (1 − c) right ones
+that are no knowledge. Items with a right favourite are dropped, the strongest first, as long as at most ``rate`` of
+them are expected to be such (`eyetest.measures.stats.chance.exceeding`). Items that one preference may decide
+together (of one question template, passage, image or tag) count by cluster. Assumed: preferences fall on keys as
+often as on other options, and clusters are independent. Checked by ``tests/filters/dependent.py``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +34,7 @@ from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter
 from eyetest.results.dependence import binding, clusterings, guessed_clusterings
 
 _LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
-_USUAL_RATE = 0.05  # of good items among those that a test throws out, where a stage says none
+_USUAL_RATE = 0.05  # accepted share of good items among dropped ones, where a stage states none
 _TOO_FEW = "too few items are like it to rule out a shared belief"
 
 
@@ -42,7 +47,11 @@ class _Counted(NamedTuple):
 
 
 def _counted(case: FilterInput, item: Item, models: Sequence[int] | None = None) -> _Counted:
-    """Count the answers to an item, or only which of the seats ``models`` gave any. Identical requests count once."""
+    """The answers to an item, where identical requests count once.
+
+    Without ``models`` hits, judged answers and missing answers are counted. With them ``n`` is how many of these
+    seats have a judged answer, ``missing`` how many of all seats have none, and hits are left at 0.
+    """
     answers = case.evidence.of(item.id)
     distinct = [list({answer.request: answer for answer in row if answer is not None}.values()) for row in answers]
     right = [[answer.is_right(case.stage.right) for answer in row] for row in distinct]
@@ -55,7 +64,8 @@ def _counted(case: FilterInput, item: Item, models: Sequence[int] | None = None)
         total, n = sum(hits), sum(judged)
         missing = sum(answer is None or answer.score is None for row in answers for answer in row)
         if choices is not None:
-            evidence["chosen"] = {letter(option): int(n) for option, n in enumerate(choices.sum(axis=0)) if n}
+            times_chosen = choices.sum(axis=0).tolist()
+            evidence["chosen"] = {letter(option): times for option, times in enumerate(times_chosen) if times}
     else:
         total, n, missing = 0, sum(judged[number] > 0 for number in models), judged.count(0)
     requests = tuple(answer.request for answer in every)
@@ -65,7 +75,10 @@ def _counted(case: FilterInput, item: Item, models: Sequence[int] | None = None)
 def _choice_counts(
     item: Item, answers: Sequence[Sequence[PanelAnswer]], right: Sequence[Sequence[bool | None]]
 ) -> Ints | None:
-    """How often each seat chose each option (seats × options); None where a wrong answer's is unknown."""
+    """How often each seat chose each option (seats × options); None where a wrong answer's is unknown.
+
+    A right answer without a letter counts for the first gold, a wrong one for the only wrong option if there is one.
+    """
     counts = np.zeros((len(answers), len(item.choices)), np.int64)
     wrong = [option for option in range(len(item.choices)) if option not in item.gold]
     for seat, (row, hits) in enumerate(zip(answers, right, strict=True)):
@@ -84,7 +97,10 @@ def _choice_counts(
 
 
 def _stacked(tested: Sequence[_Counted]) -> tuple[Ints, Bools, Ints]:
-    """Choices (items × seats × options), golds (items × options), and how many options each item has."""
+    """Choices (items × seats × options), golds (items × options), and how many options each item has.
+
+    No item is without choices.
+    """
     options = np.array([len(entry.item.choices) for entry in tested], np.int64)
     choices = [entry.choices for entry in tested if entry.choices is not None]
     counts = np.zeros((len(tested), len(choices[0]), options.max()), np.int64)
@@ -101,15 +117,15 @@ class _Judged(NamedTuple):
     items: Sequence[Item]
     counts: Ints  # items × models × options
     favoured: Favourites
-    right: Bools
-    by_chance: Floats
+    right: Bools  # whether the item has a favourite and this is a gold
+    by_chance: Floats  # golds / options
 
 
 def dependence(judged: _Judged, tag: str = "") -> dict[str, Ints]:
     """Clusters of items that may be right together, by kind, or by the values of a tag.
 
-    Bonds that say so by themselves always count. Words, single options and profiles of models over items count where
-    their clusters are wrong together more often than independent items are.
+    Groups, media, passages, facts and question templates always count. Options, keys, words and profiles of models
+    over items count where their clusters are wrong together more often than independent items are.
     """
     shared = clusterings(judged.items, tag)
     if tag:
@@ -123,20 +139,22 @@ def dependence(judged: _Judged, tag: str = "") -> dict[str, Ints]:
 
 
 def _judge_chance(case: FilterInput) -> Iterator[Verdict]:
-    """Drop what the panel knows, at a stated false discovery rate; review where evidence is thin. Decoys are the
-    panel's wrong favourites, as guessers share preferences; samples should differ in option order.
+    """Drop what the panel knows, at a stated false discovery rate; review where evidence is thin.
+
+    Items with answers whose options are unknown have no favourites; they are tested by their hits alone, without
+    clusters. Samples should differ in the order of options, or a preferred position looks like knowledge.
     """
     rate = case.stage.rate or _USUAL_RATE
     by_item = [_counted(case, item) for item in case.items]
     tested = [entry for entry in by_item if entry.item.choices and not entry.hits.missing]
     shown = [entry for entry in tested if entry.choices is not None]
-    found, dropped, doubtful = _beyond_beliefs(shown, rate, case)
-    chances = dict(zip((entry.item.id for entry in shown), found, strict=True))
+    shown_chances, dropped, doubtful = _beyond_beliefs(shown, rate, case)
+    chances = dict(zip((entry.item.id for entry in shown), shown_chances, strict=True))
     if hidden := [entry for entry in tested if entry.choices is None]:
         hits = _hit_counts(hidden)
-        found = chance(hits, tastes_of_hits(hits)).tolist()
-        dropped |= _beyond_chance(hidden, found, rate)
-        chances |= zip((entry.item.id for entry in hidden), found, strict=True)
+        hidden_chances = chance(hits, tastes_of_hits(hits)).tolist()
+        dropped |= _beyond_chance(hidden, hidden_chances, rate)
+        chances |= zip((entry.item.id for entry in hidden), hidden_chances, strict=True)
     for item, count, _ in by_item:
         fields, reason = count.fields, f"{count.hits} of {count.n} blind answers right"
         if not item.choices:
@@ -151,11 +169,13 @@ def _judge_chance(case: FilterInput) -> Iterator[Verdict]:
 
 
 def _hit_counts(tested: Sequence[_Counted]) -> HitCounts:
+    """By item: right answers, all answers, golds and options."""
     columns = [(entry.hits.hits, entry.hits.n, len(entry.item.gold), len(entry.item.choices)) for entry in tested]
     return HitCounts(*np.array(columns, np.int64).T)
 
 
 def _beyond_chance(tested: Sequence[_Counted], chances: Sequence[float], rate: float) -> set[str]:
+    """The items with more hits than chance explains, at a false discovery rate (Benjamini and Hochberg)."""
     adjusted = benjamini_hochberg(chances)
     return {entry.item.id for entry, p in zip(tested, adjusted, strict=True) if p is not None and p <= rate}
 
@@ -163,7 +183,13 @@ def _beyond_chance(tested: Sequence[_Counted], chances: Sequence[float], rate: f
 def _beyond_beliefs(
     tested: Sequence[_Counted], rate: float, case: FilterInput
 ) -> tuple[list[float], set[str], dict[str, str]]:
-    """Chances; items known for certain; those to review, each with the reason."""
+    """For each item the chance of its hits; the items to drop; those to review, each with the reason.
+
+    Dropped is what exceeds its decoys, clusters counted, and whose hits have a chance of at most ``rate``. To review
+    goes the firmest of each cluster of those that exceed them only without clusters and the additional decoy. If even
+    the lower end of the estimate is more than twice the number dropped, the likeliest of the others go there too. A
+    note on the estimate is added to the case.
+    """
     if not tested:
         return [], set(), {}
     counts, golds, options = _stacked(tested)
@@ -181,37 +207,44 @@ def _beyond_beliefs(
     doubtful: dict[str, str] = {}
     seen: set[tuple[str, int]] = set()
     for index in firmest[(likely & ~sure)[firmest]].tolist():
-        mine = {(kind, int(numbers[index])) for kind, numbers in shared.items()}
-        if names[index] in unlikely and not seen & mine:
+        clusters = {(kind, int(numbers[index])) for kind, numbers in shared.items()}
+        if names[index] in unlikely and not seen & clusters:
             doubtful[names[index]] = f"more than chance, but {_TOO_FEW}"
-        seen |= mine
+        seen |= clusters
     known, low, high = _known(favoured, right, by_chance, shared)
     named = int(sure.sum())
     between = f"{low:.0f} to {high:.0f} of {counted(len(tested), 'item')}"
     estimate = f"{between} are known without the image (95 %); {named:,} can be named at a rate of {rate:g}"
     case.notes.append(f"{case.stage.title}: {estimate}")
     if low > 2 * named:
-        some = firmest[(right & ~sure)[firmest]][: round(known) - named]
-        likeliest = f"among the likeliest of about {known:.0f} known items"
-        doubtful = dict.fromkeys(names[some].tolist(), likeliest) | doubtful
+        firmest_unnamed = firmest[(right & ~sure)[firmest]]
+        likeliest = names[firmest_unnamed[: round(known) - named]].tolist()
+        reason = f"among the likeliest of about {known:.0f} known items"
+        doubtful = dict.fromkeys(likeliest, reason) | doubtful
     return chances.tolist(), set(names[sure].tolist()), doubtful
 
 
 def _known(favoured: Favourites, right: Bools, by_chance: Floats, shared: Mapping[str, Ints]) -> list[float]:
-    """How many items a panel knows, and the ends of an interval: right favourites less those that wrong ones stand
-    for. Of the intervals by items and by clusters, the widest; a cluster with most of the items is none.
+    """How many items a panel knows, and the ends of an interval.
+
+    Estimated as the right favourites less those that wrong ones stand for: each item counts 1, −c / (1 − c) or,
+    without a favourite, 0. Of the intervals by items and by clusters the widest is taken; a clustering with more than
+    half of the items in one cluster is left out, because its interval would exclude nothing.
     """
     odds = by_chance / np.maximum(1 - by_chance, 1e-9)
     worth = np.where(right, 1.0, -odds) * (favoured.option >= 0)
     usable = [numbers for numbers in shared.values() if 2 * np.bincount(numbers).max() <= len(right)]
-    found = [mean(worth), *(mean(worth, numbers) for numbers in usable)]
-    widest = max(found, key=lambda estimate: (estimate.high or 0.0) - (estimate.low or 0.0))
-    return [float(np.clip(end or 0.0, 0, 1)) * len(right) for end in widest[:3]]
+    estimates = [mean(worth), *(mean(worth, numbers) for numbers in usable)]
+    widest = max(estimates, key=lambda estimate: (estimate.high or 0.0) - (estimate.low or 0.0))
+    shares = (widest.value, widest.low, widest.high)
+    return [float(np.clip(share or 0.0, 0, 1)) * len(right) for share in shares]
 
 
 def _judge_leaks(case: FilterInput) -> Iterator[Verdict]:
-    """Drop what some models have memorized, at a stated error rate; wrong winners tell how many right ones are
-    chance. Without language models on the panel whatever is known blind counts.
+    """Drop what some models have memorized, at a stated error rate.
+
+    Wrong favourites tell how many right ones are chance. Language models are the seats that others name as their
+    base; what they have memorized is no leak. Without any on the panel whatever is known blind counts.
     """
     built_on = {seat.base for seat in case.seats}
     models = [number for number, seat in enumerate(case.seats) if seat.model not in built_on]
@@ -239,25 +272,27 @@ def _judge_leaks(case: FilterInput) -> Iterator[Verdict]:
 def _leaked(
     tested: Sequence[_Counted], models: Sequence[int], rate: float, cluster: str
 ) -> tuple[set[str], set[str], dict[str, int]]:
-    """Items to drop, items to review, and per item how many models memorized its gold. A likelihood ratio above
-    items/rate is clear by itself; such items are reviewed where there are too few to drop.
+    """Items to drop, items to review, and per item how many models have probably memorized its gold.
+
+    ``models`` are the places of the seats that are no language models. A likelihood ratio of at least items/rate is
+    clear by itself; such items are reviewed where clusters and the additional decoy leave too few to drop.
     """
     if not tested:
         return set(), set(), {}
     counts, golds, options = _stacked(tested)
     bases = np.delete(counts, models, axis=1)
-    seen = memorized(counts[:, models], bases, options)
-    best = seen.favoured.option
+    memory = memorized(counts[:, models], bases, options)
+    best = memory.favoured.option
     right = golds[np.arange(len(tested)), best] & (best >= 0)
     by_chance = golds.sum(axis=1) / options
-    judged = _Judged([entry.item for entry in tested], counts[:, models], seen.favoured, right, by_chance)
+    judged = _Judged([entry.item for entry in tested], counts[:, models], memory.favoured, right, by_chance)
     shared = dependence(judged, cluster)
-    gone = exceeding(seen.favoured, right, by_chance, rate, clusterings=list(shared.values()))
-    plain = seen.favoured.strength >= np.log(len(tested) / rate)
-    likely = exceeding(seen.favoured, right, by_chance, rate, benefit=0.0) & plain & ~gone
+    leaked = exceeding(memory.favoured, right, by_chance, rate, clusterings=list(shared.values()))
+    is_clear = memory.favoured.strength >= np.log(len(tested) / rate)
+    doubtful = exceeding(memory.favoured, right, by_chance, rate, benefit=0.0) & is_clear & ~leaked
     names = np.array([entry.item.id for entry in tested])
-    holders = zip(names.tolist(), (seen.holders * golds).sum(axis=1).tolist(), strict=True)
-    return {*names[gone].tolist()}, {*names[likely].tolist()}, dict(holders)
+    holders = zip(names.tolist(), (memory.holders * golds).sum(axis=1).tolist(), strict=True)
+    return {*names[leaked].tolist()}, {*names[doubtful].tolist()}, dict(holders)
 
 
 FILTERS = (

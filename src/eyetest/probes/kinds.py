@@ -1,39 +1,40 @@
 """The kinds of findings: which name single items, and which give a rate of the whole benchmark, with the evidence.
 
 A kind names items only if a list of them says something about these items. That is so where the finding is a fact
-that everybody sees who opens the item, and where a reader who does not know which items are findings confirms them
-much more often than controls: by at least half (`LEAST_EXCESS`), with a 95 % interval above 0. All else is a test of
-a rule or a learner. It says how often keys can be picked without the image, and nothing of any single item: readers
-pick the keys of most other items as well. Figures are recounted from docs/gallery/judged.csv and replicated.csv by
-tests/probes/test_kinds.py.
+that can be seen in the item, and where a reader who does not know which items are findings confirms a larger share of
+them than of controls: larger by at least `LEAST_EXCESS`, with a 95 % interval of the difference above 0. Other kinds
+name none. Most of them are tests of a rule or a learner: these say how often keys can be picked without the image,
+and nothing of any single item, since readers pick the keys of most other items as well. The rest are notes about the
+audit itself: what it could not read, compare or test. Figures are recounted from docs/gallery/judged.csv and
+replicated.csv by tests/probes/test_kinds.py.
 """
 
 from typing import Literal, NamedTuple
 
 from eyetest.records import NO_IMAGES, Finding
 
-LEAST_EXCESS = 0.5  # a list in which most items would hold if drawn at random informs of fewer than half of them
+LEAST_EXCESS = 0.5  # share of findings less that of controls: with less, most of a list may equal random items
 
 Basis = Literal["fact", "judged", "rate", "about the audit"]
 """Why a kind names items (a fact, judged), or why it does not (a rate, a note about the audit itself)."""
 
 
 class BlindJudgement(NamedTuple):
-    """How many findings and controls a blind reader confirmed, of how many."""
+    """How many findings and controls a blind reader confirmed, each with their number: ``(35, 36)`` is 35 of 36."""
 
     findings: tuple[int, int]
     controls: tuple[int, int]
 
 
 class Replicates(NamedTuple):
-    """In how many benchmarks findings from one half held on the other, of how many."""
+    """In how many benchmarks a finding from one half of the items held on the other half."""
 
     held: int
-    benchmarks: int
+    benchmarks: int  # that had such a finding
 
 
 class FindingKind(NamedTuple):
-    """What a finding of a kind may name, and what this rests on."""
+    """A kind of finding of a probe: whether it may name items, and the evidence for that."""
 
     probe: str
     name: str
@@ -79,7 +80,7 @@ _FACTS = (
     FindingKind("duplicate-images", "images-across-splits", "fact"),
     FindingKind("duplicate-images", "repeats-on-copied-images", "fact", BlindJudgement((1, 1), (0, 1))),
 )
-_RATES = (
+_RATES = (  # those that name single items were judged, too: readers confirm most controls, too
     FindingKind("frequent-answer", "frequent-answer", "rate", None, Replicates(1, 3)),
     FindingKind("positions", "gold-position", "rate", None, Replicates(3, 6)),
     FindingKind("named-answer", "answer-in-question", "rate", BlindJudgement((7, 7), (7, 7)), Replicates(1, 1)),
@@ -102,11 +103,11 @@ _ABOUT_THE_AUDIT = (
     FindingKind("malformed", "unread-media", "about the audit"),
     FindingKind("duplicate-items", "not-compared", "about the audit"),
     FindingKind("shortcuts", "too-few-to-learn", "about the audit"),
-    FindingKind("", "too-few", "about the audit"),  # of any probe that has too little to test
+    FindingKind("", "too-few", "about the audit"),  # no probe: any can have too little to test
     FindingKind("", "no-choices", "about the audit"),
 )
 KINDS = {kind.name: kind for kind in (*_JUDGED, *_FACTS, *_RATES, *_ABOUT_THE_AUDIT)}
-"""By name. The two families carry what they count in their findings' kinds: ``gold-position-4``."""
+"""All kinds by name. Findings of the two families add what they count to the name: ``gold-position-4``."""
 _FAMILIES = ("gold-position", "frequent-answer")
 WHY_NO_ITEMS = (
     "A test gives a rate of the whole benchmark and names no items: readers pick the key of most other items as well."
@@ -114,18 +115,18 @@ WHY_NO_ITEMS = (
 
 
 def kind_of(name: str) -> FindingKind | None:
-    """The declared kind of a finding; None for a kind of a probe of one's own."""
+    """Return the declared kind of that name, whatever the probe; None for other names, of a user's own probe."""
     family = next((family for family in _FAMILIES if name.startswith(f"{family}-")), name)
     return KINDS.get(family)
 
 
 def names_items(finding: Finding) -> bool:
-    """Whether a finding's items may be listed and acted on. A test of a probe of one's own is a rate, too."""
+    """Whether a finding's items may be listed and acted on; of a user's own probe, those of all but tests."""
     kind = kind_of(finding.kind)
     return kind.names_items if kind else not finding.is_test
 
 
 def only_rates(probe: str) -> bool:
-    """Whether a probe tests the benchmark as a whole, so that no finding of it names an item."""
+    """Whether none of a probe's declared kinds names items; a user's own probe has none declared, and False."""
     declared = [kind for kind in KINDS.values() if kind.probe == probe]
     return bool(declared) and not any(kind.names_items for kind in declared)

@@ -1,9 +1,11 @@
 """Which items of a benchmark depend on each other: what they share in words, options, keys and media.
 
 Estimated is a partition of the items for each kind of bond. Items of one cluster may be right or wrong together, by
-one preference or one piece of knowledge; clusters count as independent. A value that more than a fifth of the items
-share (yes and no, the letters of pictures) is a label, not a fact, and binds nothing. Words bind by average linkage
-of tf-idf vectors, because a cluster that is too large costs an interval little, one that is too small its coverage.
+one preference or one piece of knowledge; clusters count as independent. Options, keys and numbers that more than a
+fifth of the items share (yes and no, the letters of pictures) are labels, not facts, and bind nothing; groups, media,
+passages and question templates bind however many items share them. Words bind by average linkage of vectors with the
+inverse document frequency of each word, because a cluster that is too large costs an interval little, one that is too
+small its coverage.
 Assumed: items that share none of this, and whose answers show no common profile (`eyetest.measures.stats.profiles`),
 are independent. Checked with benchmarks drawn by other code, in ``tests/filters/dependent.py``.
 """
@@ -29,20 +31,22 @@ _SLOT = re.compile(
 _NAME = re.compile(r"(?<=[^.?!:\s] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 _WORD = re.compile(r"\*|[\w'-]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_FEWEST_WORDS, _MOST_WORDS = 3, 40  # of a template, beside its slots; of a question in which any word may be a slot
+_FEWEST_WORDS = 3  # of a template, beside its slots; "What is *" would bind unlike questions
+_MOST_WORDS = 40  # of a question in which any word may be a slot; each word costs a form as long as the question
 _LABEL = 0.2  # a value that a larger share of the items has is a label
-_FEWEST_NUMBERS = 2  # in questions that are taken for one question by their numbers
+_FEWEST_NUMBERS = 2  # different ones, in questions taken for one by their numbers; one number alone recurs by chance
 _FEWEST_TRANSLATIONS = 3  # questions about an image whose keys have one place: of two that is often chance
-_ALIKE = 0.1  # the least mean similarity of words within a cluster
-_ABOVE = 2.0  # and how many times the mean similarity of all items that is at least
-_MOST_LINKED = 3_000  # items whose words are compared each with each; further items join the nearest cluster
-_BLOCK = 1_000  # further items that are compared at once
+_ALIKE = 0.1  # the least mean cosine within a cluster of words
+_ABOVE = 2.0  # that cosine is also at least so many times that of all items, or one common style would bind them all
+_MOST_LINKED = 3_000  # items whose words are compared each with each, which costs the square of their number
+_BLOCK = 1_000  # further items that are compared at once, which bounds memory
 
 
 def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
-    """The number of each item's cluster, by the kind of what items share; kinds that bind no two items are left out.
+    """The number of each item's cluster, by the kind of what items share (`firm_clusterings`).
 
-    Only the values of ``tag`` make clusters where one is named.
+    Kinds that bind no two items are left out. Where a ``tag`` is named, its values alone make clusters, and these
+    are returned even if they bind no two items.
     """
     if tag:
         return {tag: numbered(tag_word(item.tags.get(tag)) for item in items)}
@@ -64,7 +68,10 @@ def guessed_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
 
 
 def firm_clusterings(items: Sequence[Item]) -> dict[str, Ints]:
-    """Clusters of items that are about one thing: a group, medium, passage, question template or fact."""
+    """Clusters of items that are about one thing: a group, medium, passage, question template or fact.
+
+    The kind ``image`` also holds other media. Kinds that bind no two items are not left out.
+    """
     return {
         "group": numbered(_groups(items)),
         "image": numbered(_shown(item) for item in items),
@@ -103,7 +110,7 @@ def fewest_clusters(together: Ints, kinds: Mapping[str, Ints]) -> Ints:
 
 
 def is_usable(numbers: Ints, most: float = 0.5) -> bool:
-    """Whether no cluster has more than this share of the items (two items are never too many)."""
+    """Whether no cluster has more than ``most`` of the items, as a share (two items are never too many)."""
     return bool(np.bincount(numbers).max(initial=0) <= max(most * len(numbers), 2))
 
 
@@ -123,7 +130,7 @@ def numbered(keys: Iterable[Hashable | None]) -> Ints:
 
 
 def without_labels(keys: Sequence[Hashable | None]) -> list[Hashable | None]:
-    """The keys, None in place of those that more than a fifth of the items have."""
+    """The keys, None in place of those that more than a fifth of the items, and more than two, have."""
     counts = Counter(keys)
     most = max(2, _LABEL * len(keys))
     return [key if counts[key] <= most else None for key in keys]
@@ -132,9 +139,13 @@ def without_labels(keys: Sequence[Hashable | None]) -> list[Hashable | None]:
 def facts(items: Sequence[Item]) -> list[Hashable | None]:
     """For each item the fact that it asks about, equal for its translations and rotations; None where it is alone.
 
-    Items ask about one fact if they have the same options and these always have the same key (options that recur with
-    other keys are classes, such as colours), if their questions have the same numbers, or if all questions about an
-    image, three or more, have their key at one place among as many options.
+    Items ask about one fact if one of three things holds:
+
+    - They have the same options, and these always have the same key. Options that recur with other keys are classes,
+      such as colours.
+    - Their questions have the same numbers, two different ones or more, and the key is at one place among as many
+      options.
+    - They are all questions about an image, three or more, with the key at one place among as many options.
     """
     places = np.arange(len(items))
     bonds = [(places, numbered(keys)) for keys in (_facts_by_options(items), _numbers_of(items), _by_image(items))]
@@ -146,7 +157,8 @@ def facts(items: Sequence[Item]) -> list[Hashable | None]:
 def first_of_facts(items: Sequence[Item], benchmark: Sequence[Item]) -> list[int]:
     """The places of items without those that ask about an earlier item's fact and have the key at the same place.
 
-    Facts are found among all items of the benchmark, because a few items may hold a fact that looks like a label.
+    ``items`` are part of the ``benchmark``, among all of which facts are found, because among a few items a fact may
+    look like a label.
     """
     fact_of = dict(zip((item.id for item in benchmark), facts(benchmark), strict=True))
     firsts: dict[Hashable, int] = {}
@@ -157,6 +169,7 @@ def first_of_facts(items: Sequence[Item], benchmark: Sequence[Item]) -> list[int
 
 
 def _facts_by_options(items: Sequence[Item]) -> list[Hashable | None]:
+    """The options of each item; None where they are bare letters, a label, or recur with another key."""
     option_sets = [_option_set(item) for item in items]
     key_of: dict[Hashable, Hashable | None] = {}
     classes = set()
@@ -169,12 +182,13 @@ def _facts_by_options(items: Sequence[Item]) -> list[Hashable | None]:
 
 def _by_image(items: Sequence[Item]) -> list[Hashable | None]:
     """The image of each item, where all of its three or more questions have one number of options and key's place."""
-    golds: dict[Hashable, list[tuple[int, tuple[int, ...]]]] = {}
-    shown = [_shown(item) for item in items]
-    for item, image in zip(items, shown, strict=True):
-        golds.setdefault(image, []).append((len(item.choices), item.gold))
-    parallel = {image for image, row in golds.items() if len(row) >= _FEWEST_TRANSLATIONS and len(set(row)) == 1}
-    return [image if image in parallel else None for image in shown]
+    images = [_shown(item) for item in items]
+    key_places: dict[Hashable, list[tuple[int, tuple[int, ...]]]] = {}
+    for item, image in zip(items, images, strict=True):
+        key_places.setdefault(image, []).append((len(item.choices), item.gold))
+    several = {image: places for image, places in key_places.items() if len(places) >= _FEWEST_TRANSLATIONS}
+    parallel_images = {image for image, places in several.items() if len(set(places)) == 1}
+    return [image if image in parallel_images else None for image in images]
 
 
 def _numbers_of(items: Sequence[Item]) -> list[Hashable | None]:
@@ -187,7 +201,7 @@ def _option_set(item: Item) -> Hashable | None:
 
 
 def _recurring_options(items: Sequence[Item]) -> list[str | None]:
-    """For each item the option that most other items have too; None where no option recurs or it is a label."""
+    """For each item its option that recurs in most items, labels left out; None where no other option recurs."""
     texts = [sorted({folded(choice.text) for choice in item.choices}) for item in items]
     counts = Counter(text for row in texts for text in row if len(text) > 1)
     most = max(2, _LABEL * len(items))
@@ -196,12 +210,16 @@ def _recurring_options(items: Sequence[Item]) -> list[str | None]:
 
 
 def _key(item: Item) -> Hashable | None:
+    """The texts of the right options; None where they are bare letters."""
     texts = frozenset(folded(item.choices[place].text) for place in item.gold)
     return texts if max(map(len, texts), default=0) > 1 else None
 
 
 def _numbers(item: Item) -> Hashable | None:
-    """The numbers of a question in order of size, with the number of options and the key's place."""
+    """The numbers of a question, sorted as texts, with the number of options and the key's place.
+
+    None where the question has fewer than two different numbers.
+    """
     numbers = sorted(_NUMBER.findall(PLACEHOLDER.sub(" ", item.question)))
     if len(set(numbers)) < _FEWEST_NUMBERS:
         return None
@@ -209,6 +227,7 @@ def _numbers(item: Item) -> Hashable | None:
 
 
 def _shown(item: Item) -> Hashable | None:
+    """The images of an item by content and its other media by reference; None where it has none."""
     media = [(media.kind, media.reference) for media in item.media]
     return (*(image.sha256 for image in item.images), *media) or None
 
@@ -220,15 +239,18 @@ def _groups(items: Sequence[Item]) -> list[Hashable | None]:
 
 
 def _templates(questions: Sequence[str]) -> list[str | None]:
-    """Templates shared by questions: numbers, quotations, names and one more word are slots."""
+    """For each question its form that most questions have too; None where no other question has one of its forms."""
     forms = [_forms(question) for question in questions]
-    counts = Counter(form for some in forms for form in dict.fromkeys(some))
-    best = [max(some, key=lambda form: counts[form], default="") for some in forms]
-    return [form if counts[form] > 1 else None for form in best]
+    counts = Counter(form for question_forms in forms for form in dict.fromkeys(question_forms))
+    commonest = [max(question_forms, key=lambda form: counts[form], default="") for question_forms in forms]
+    return [form if counts[form] > 1 else None for form in commonest]
 
 
 def _forms(question: str) -> list[str]:
-    words = [word.lower() for word in _WORD.findall(_NAME.sub("*", _SLOT.sub("*", question)))]
+    """Templates that a question may be made by: numbers, quotations, names and at most one more word are slots."""
+    without_quotations = _SLOT.sub("*", question)
+    without_names = _NAME.sub("*", without_quotations)
+    words = [word.lower() for word in _WORD.findall(without_names)]
     forms = [words]
     if len(words) <= _MOST_WORDS:
         forms += [[*words[:index], "*", *words[index + 1 :]] for index in range(len(words))]
@@ -236,12 +258,18 @@ def _forms(question: str) -> list[str]:
 
 
 def _words(item: Item) -> list[str]:
+    """The words of the question and the options, without whole numbers."""
     texts = [PLACEHOLDER.sub(" ", item.question), *(choice.text for choice in item.choices)]
     return [word.lower() for text in texts for word in _WORD.findall(text) if not word.isdecimal()]
 
 
 def word_clusters(texts: Sequence[Sequence[str]]) -> Ints:
-    """Clusters of texts by their words: average linkage of tf-idf vectors, cut at a mean cosine of .1."""
+    """Clusters of texts (lists of words): average linkage of the vectors of `_weighted`.
+
+    It is cut at a mean cosine of .1, or at twice the mean cosine of all texts where that is more. Of more than 3,000
+    texts so many are drawn, always the same ones; each other text joins the cluster of these to which it is most
+    alike. Other texts that are alike only among themselves are not bound.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 (slow to load)
     from scipy.spatial.distance import squareform  # noqa: PLC0415
 
@@ -252,9 +280,10 @@ def word_clusters(texts: Sequence[Sequence[str]]) -> Ints:
     linked = vectors[drawn]
     distances = 1 - (linked @ linked.T).toarray()
     np.fill_diagonal(distances, 0.0)
-    apart = np.maximum(squareform(distances, checks=False), 0.0)
-    least = max(_ALIKE, _ABOVE * (1 - float(apart.mean())))
-    labels = fcluster(linkage(apart, "average"), 1 - least, "distance").astype(np.int64) - 1
+    pair_distances = np.maximum(squareform(distances, checks=False), 0.0)  # rounding may leave some below 0
+    mean_similarity = 1 - float(pair_distances.mean())
+    least = max(_ALIKE, _ABOVE * mean_similarity)
+    labels = fcluster(linkage(pair_distances, "average"), 1 - least, "distance").astype(np.int64) - 1
     numbers = np.zeros(len(texts), np.int64)
     numbers[drawn] = labels
     others = np.setdiff1d(np.arange(len(texts)), drawn)
@@ -264,7 +293,10 @@ def word_clusters(texts: Sequence[Sequence[str]]) -> Ints:
 
 
 def _weighted(texts: Sequence[Sequence[str]]):  # type: ignore[no-untyped-def]  # sparse arrays are not typed
-    """A row of unit length for each text: ln(texts / texts with the word) for each word that another text has too."""
+    """A row of unit length for each text: ln(texts / texts with the word) for each word that another text has too.
+
+    A word counts once in a text. A text without a word that others have is a row of zeros.
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
 
     column_of: dict[str, int] = {}
@@ -287,7 +319,8 @@ def _nearest(vectors, linked, labels: Ints, least: float) -> Ints:  # type: igno
     from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
 
     shares = (1 / np.bincount(labels))[labels]
-    centres = csr_array((shares, (np.arange(len(labels)), labels)), shape=(len(labels), labels.max() + 1)).T @ linked
+    membership = csr_array((shares, (np.arange(len(labels)), labels)), shape=(len(labels), labels.max() + 1))
+    centres = membership.T @ linked
     blocks = []
     for start in range(0, vectors.shape[0], _BLOCK):
         similarity = (vectors[start : start + _BLOCK] @ centres.T).toarray()

@@ -97,3 +97,43 @@ def test_items_without_cues_are_kept() -> None:
     ]
     assert np.mean(exchangeable(asked, np.random.default_rng(2))) > 0.8
     assert all(exchangeable(asked[:20], np.random.default_rng(2)))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_cue_of_words_is_hidden_by_distractors_that_share_it(seed: int) -> None:
+    """Keys have five words, as a third of the proposals. The place of a key in its set must not tell which it is."""
+    chance = random.Random(seed)
+    cases = []
+    for number in range(100):
+        key, *proposals = (phrase(chance, 5) for _ in range(9))
+        proposals += [phrase(chance, 2) for _ in range(16)]
+        item = Item(id=str(number), question=f"Which {phrase(chance, 1)}?")
+        cases.append((Case(item, key, need=3), dict.fromkeys(proposals, 1.0)))
+    dealt = [text for texts in deal(cases, chance) for text in texts]
+    share = sum(len(text.split()) == 5 for text in dealt) / len(dealt)
+    assert share > 0.5, "a third is long by chance"
+
+
+WORDS = [f"{first}{second}" for first in ("am", "bir", "ce", "del") for second in ("ber", "ch", "dar", "ta")]
+
+
+def phrase(chance: random.Random, count: int) -> str:
+    words = [
+        "amber",
+        "birch",
+        "cedar",
+        "delta",
+        "ember",
+        "fjord",
+        "grove",
+        "heron",
+        "inlet",
+        "jetty",
+        "kelp",
+        "lodge",
+        "maple",
+        "north",
+        "olive",
+        "pearl",
+    ]
+    return " ".join(chance.sample(WORDS, count))

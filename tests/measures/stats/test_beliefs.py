@@ -118,3 +118,15 @@ def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste:
         assert (p <= level).mean() <= 1.3 * level + 3 * (level / len(p)) ** 0.5
     if taste != "beliefs on a tenth":
         assert (p <= 0.1).mean() >= 0.01
+
+
+def test_an_item_whose_options_are_all_right_says_nothing_of_the_others() -> None:
+    drawn = draw_panel(np.random.default_rng(4), items=120, inspectors=4, samples=10, leaky=0.5)
+    counts, number = counts_of(drawn, 4), np.full(120, 4)
+    favoured, chances = favourites(counts, number), np.full(120, 0.25)
+    alone = exceeding(favoured, favoured.option == 0, chances, RATE)
+    more = favourites(np.concatenate([counts, counts[:1]]), np.full(121, 4))
+    beside = exceeding(more, more.option == 0, np.append(chances, 1.0), RATE)
+    assert alone.sum() > 40
+    assert beside[:120].sum() >= 0.9 * alone.sum()
+    assert not beside[120]

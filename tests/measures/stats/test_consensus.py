@@ -207,3 +207,39 @@ def test_flawless_benchmarks_have_few_golds_called_wrong(
     record_property("flawless", str({"families": families, "options": numbers, "flagged": flagged}))
     assert np.isnan(found).all() == (families == 2)
     assert flagged <= (0.02 if numbers == (2,) else 0.005)
+
+
+def test_items_without_choices_or_with_one_option_change_nothing_of_the_others() -> None:
+    choices, options, golds, _ = _answered(7, items=200)
+    alone = suspicion(choices, options, golds)
+    rng = np.random.default_rng(8)
+    single = np.zeros((200, choices.shape[1]), np.int64)
+    unread = np.full((100, choices.shape[1]), -1)
+    beside = suspicion(
+        np.concatenate([choices, single, unread]),
+        np.concatenate([options, np.ones(200, np.int64), np.full(100, 4)]),
+        np.concatenate([golds, np.zeros(200, np.int64), rng.integers(4, size=100)]),
+    )
+    np.testing.assert_allclose(beside.ratios[:200], alone.ratios)
+    np.testing.assert_allclose(beside.flawed[:200], alone.flawed)
+    assert (beside.ratios[200:] == 0).all()
+    assert (beside.independent, beside.share) == (alone.independent, alone.share)
+
+
+@pytest.mark.parametrize("numbers", [(4,), (2, 5), (2, 10)], ids=str)
+def test_the_number_of_wrong_keys_is_estimated_also_where_items_differ_in_their_options(
+    numbers: tuple[int, ...],
+) -> None:
+    """Twelve independent models that are right in .8 of the items; a fifth of the keys is wrong."""
+    ratios = []
+    for seed in range(4):
+        rng = np.random.default_rng([seed, *numbers])
+        options = rng.choice(numbers, 1_000)
+        truth = (rng.random(1_000) * options).astype(np.int64)
+        others = truth[:, None] + 1 + (rng.random((1_000, 12)) * (options - 1)[:, None]).astype(np.int64)
+        choices = np.where(rng.random((1_000, 12)) < 0.8, truth[:, None], others % options[:, None])
+        flipped = rng.random(1_000) < 0.2
+        moved = (truth + 1 + (rng.random(1_000) * (options - 1)).astype(np.int64)) % options
+        found = suspicion(choices, options, np.where(flipped, moved, truth))
+        ratios.append(np.nansum(found.flawed) / flipped.sum())
+    assert 0.9 < np.mean(ratios) < 1.1

@@ -1,5 +1,11 @@
 """Choose a batch's distractors from random sets, repeatedly making sets less likely whose key or authored options
 learners find, with the question and without, and keep new options only where they are exchangeable with the key.
+
+Of the sets of an item one is taken with odds of Π 1 / p, where p is the share that learners give to the key, or to
+each authored option, among the options of the set: softmax(a · trees + b · logits), trees on relations of the options
+to each other, logits of the regression of `fitting`, a and b chosen for the batch. If p is right, options of the sets
+taken are exchangeable. Assumed: items are independent, learners are right, and sets differ enough to choose among.
+Checked by other learners, ``tests/harden/options/judging.py`` and ``question_judging.py``.
 """
 
 import math
@@ -24,12 +30,20 @@ from eyetest.text import normalized as key
 Features = NDArray[np.float32]
 _FOLDS = 4
 _SPLITS = 2  # partitions into folds over which scores are averaged
-_MOST_DIGITS = 18
+_MOST_DIGITS = 18  # the last ones of a text, which are compared place by place; all rows need one length
+_SETS = 48  # that are drawn for an item to choose from
+_ROUNDS = 4  # how often learners look for remaining cues, in turn of authored options and of the key
+_FITTINGS = 2  # how often the odds of proposals are corrected by what fits the question
+_LARGEST_CORRECTION = 3.0  # of the logarithm of a proposal's odds, or a few proposals would be in every set
+_COMPARED = 12  # proposals of an item to which its authored options are compared
+# Factors from which those are chosen that turn learners' scores into probabilities best
+_CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])  # of trees, whose scores lie within −1 and 1
+_TRUSTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])  # of logits; 0 where nothing was learnt
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
 class Relations:
-    """Image-free relations of an item's texts, single and in pairs."""
+    """Relations of an item's texts that need no image: of each to the question, and of each two to each other."""
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
         values = np.array([number_of(text) for text in texts], np.float64)  # NaN for other texts
@@ -37,9 +51,10 @@ class Relations:
         lowered = [text.lower() for text in texts]
         words = [set(_WORD.findall(text)) for text in lowered]
         asked = set(_WORD.findall(question.lower()))
-        known = _question_numbers(question)
+        question_values = _question_numbers(question)
         digits = [re.sub(r"\D", "", text)[-_MOST_DIGITS:] for text in texts]
-        first, last = [int(own.lstrip("0")[:1] or 0) for own in digits], [int(own[-1:] or 0) for own in digits]
+        first = [int(own.lstrip("0")[:1] or 0) for own in digits]
+        last = [int(own[-1:] or 0) for own in digits]
         self._alone = np.array([
             [math.log1p(len(text)) for text in texts],
             [len(own) for own in words],
@@ -49,20 +64,22 @@ class Relations:
             last,
             [text[:1].isupper() for text in texts],
             [len(own & asked) / max(len(own), 1) for own in words],
-            *([value in related for value in values.tolist()] for related in known),
+            *([value in related for value in values.tolist()] for related in question_values),
             np.log10(np.maximum(np.abs(self._numbers), 1e-9)),
             np.isfinite(values),
             np.abs(np.fmod(self._numbers, 2)) == 1,
         ], np.float64).T  # fmt: skip
-        self._sizes = [0, 2, 3, len(self._alone[0]) - 3]
+        self._sizes = [0, 2, 3, len(self._alone[0]) - 3]  # columns: length, digits, final zeros, magnitude
         letters = [{text[at : at + 3] for at in range(max(len(text) - 2, 1))} for text in lowered]
         ends = [np.equal.outer(np.array(end), np.array(end)).astype(np.float64) for end in (first, last)]
         pairs = [in_common(words), in_common(letters), _one_digit_off(digits), *ends, *self._ratios()]
         self._pairs = np.stack(pairs, axis=2)
 
     def _ratios(self) -> Iterator[Floats]:
+        """Which two numbers have a simple ratio, a simple difference, or differ by less than 15 %."""
         size = np.log10(np.maximum(np.abs(self._numbers), 1e-9))
-        ratios, apart = np.abs(size[:, None] - size), np.abs(self._numbers[:, None] - self._numbers)
+        ratios = np.abs(size[:, None] - size)
+        apart = np.abs(self._numbers[:, None] - self._numbers)
         for factor in (1.5, 2, 3, 10):
             yield (np.abs(ratios - math.log10(factor)) < 1e-6).astype(np.float64)
         for step in (1, 2, 10):
@@ -70,9 +87,11 @@ class Relations:
         yield (ratios < 0.06).astype(np.float64)
 
     def features(self, rows: Ints, offered: Floats, *, absolute: bool = False) -> Features:
-        """Sets × options × features; ``offered``: how often other items offer each text.
+        """Sets × options × features.
 
-        All are relative to the mean of the set; sizes, or with ``absolute`` all of them, are also given as they are.
+        ``rows``: the places of each set's options among the texts, sets × options; ``offered``: how often other items
+        offer each text. All features are relative to the mean of the set; sizes, or with ``absolute`` all of them,
+        are also given as they are.
         """
         alone = np.concatenate([self._alone, np.log1p(offered)[:, None]], axis=1)[rows]
         pairs = self._pairs[rows[:, :, None], rows[:, None, :]]
@@ -86,26 +105,32 @@ class Relations:
 
 
 def _question_numbers(question: str) -> list[set[float]]:
-    """Numbers of a question, and results of one operation on two of them or on one and a simple factor."""
-    named = question_numbers(question)
-    return [set(named), simple_results(named), {number * factor for number in named for factor in FACTORS}]
+    """Numbers of a question, results of one operation on two of them, and products of one and a simple factor."""
+    numbers = question_numbers(question)
+    multiples = {number * factor for number in numbers for factor in FACTORS}
+    return [set(numbers), simple_results(numbers), multiples]
 
 
 def _one_digit_off(digits: Sequence[str]) -> Floats:
+    """Which two texts differ in one digit, places counted from the end; a digit more counts as one."""
     codes = np.array([[ord(letter) for letter in own.rjust(_MOST_DIGITS)] for own in digits])
     return np.asarray((codes[:, None] != codes).sum(axis=2) == 1, np.float64)
 
 
 def _among_numbers(offered: Floats) -> Floats:
-    """Position of each number among the others: rank, distance from the middle, gaps, middle of two others."""
+    """Position of each number among the others: rank, distance from the middle, gaps, middle of two others.
+
+    ``offered``: sets × options, 0 for other texts. Equal numbers, and texts that are none, have one position, so that
+    the place of an option in its set tells nothing.
+    """
     count = offered.shape[1]
-    rank = np.argsort(np.argsort(offered, axis=1, kind="stable"), axis=1, kind="stable")
+    differences = offered[:, :, None] - offered[:, None, :]
+    rank = (differences > 0).sum(axis=2) + ((differences == 0).sum(axis=2) - 1) / 2
     inside = np.sort(offered, axis=1)
     spread = np.maximum(inside[:, -1:] - inside[:, :1], 1e-12)
-    steps = np.diff(inside, axis=1) / spread
-    ends = np.ones((len(offered), 1))
-    below = np.take_along_axis(np.hstack([ends, steps]), rank, axis=1)
-    above = np.take_along_axis(np.hstack([steps, ends]), rank, axis=1)
+    below = _nearest_gap(differences) / spread
+    above = _nearest_gap(-differences) / spread
+    below, above = (np.where(np.isfinite(gaps), gaps, 1.0) for gaps in (below, above))
     first, second = np.triu_indices(count, 1)
     middles = (offered[:, first] + offered[:, second]) / 2
     between = (np.abs(middles[:, None, :] - offered[:, :, None]) < 1e-9).sum(axis=2)
@@ -114,10 +139,24 @@ def _among_numbers(offered: Floats) -> Floats:
     return np.stack([*figures, between, width], axis=2)
 
 
+def _nearest_gap(differences: Floats) -> Floats:
+    """Sets × options: the distance to the nearest other number that is not larger; infinite where there is none.
+
+    ``differences``: sets × options × options, of each number and each other one.
+    """
+    gaps = np.where(differences >= 0, differences, np.inf)
+    itself = np.arange(differences.shape[1])
+    gaps[:, itself, itself] = np.inf
+    return np.asarray(gaps.min(axis=2))
+
+
 def _cross_fitted(
     given: Sequence[Features], labels: Sequence[Floats], drawn: Sequence[Features], folds: Ints, seed: int
 ) -> list[Floats]:
-    """Scores of each item's drawn rows by trees that learnt the labels of the given rows of the other folds."""
+    """Scores of each item's drawn rows by trees that learnt the labels of the given rows of the other folds.
+
+    All arguments but the seed have one entry for each item. Labels are relative to the item's mean.
+    """
     scores: list[Floats] = [np.empty(0)] * len(drawn)
     for fold in range(_FOLDS):
         fitted = np.flatnonzero(folds != fold).tolist()
@@ -134,6 +173,7 @@ def _cross_fitted(
 
 
 def _folds(items: int, rng: np.random.Generator) -> Ints:
+    """A random fold for each item, folds being of one size."""
     return rng.permutation(np.arange(items) % _FOLDS)
 
 
@@ -147,7 +187,8 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
 
     Rejection sampling: the probability of keeping an item is the smallest share that cross-fitted learners, without
     the question and with it, give any of its options over the share of its key. Keeping items whose key is not
-    guessed would instead make the guess wrong, and the key likelier among the others.
+    guessed would instead make the guess wrong, and the key likelier among the others. Of fewer than 60 items all are
+    kept, because nothing can be learnt from them.
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
@@ -174,25 +215,16 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     shares = [
         softmax(certainty * trees + trust * words) for trees, words in zip(tree_scores, fit_scores, strict=True)
     ]
-    return [bool(rng.random() * share[0] <= share.min()) for share in shares]
-
-
-_SETS = 48
-_ROUNDS = 4  # how often learners look for remaining cues
-_FITTINGS = 2  # how often the odds of proposals are corrected by what fits the question
-_LARGEST_CORRECTION = 3.0  # of the logarithm of a proposal's odds
-_COMPARED = 12  # proposals of an item to which its authored options are compared
-# Factors from which those are chosen that turn learners' scores into probabilities best
-_CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])
-_TRUSTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
+    return [bool(rng.random() * item_shares[0] <= item_shares.min()) for item_shares in shares]
 
 
 def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Random) -> list[list[str]]:
-    """Choose the texts that each item is given from candidates with relative probabilities of being drawn, no two of
-    which say the same.
+    """The new texts that each item is given, in the order of ``tables``.
 
-    The odds of numbers are corrected by how well they fit the question. Of its sets each item gets one with odds of 1
-    over the share that learners give, in turn, to the authored options and to the key there.
+    ``tables``: items, each with its candidates and their relative probabilities of being drawn; no two candidates say
+    the same. The odds of numbers are corrected by how well they fit the question. Of its sets each item gets one with
+    odds of 1 over the product of the shares that learners give, in turn, to the authored options and to the key
+    there. With fewer than 60 items that have a choice, the sets are random.
     """
     rng = np.random.default_rng(chance.getrandbits(64))
     hands = [_Hand(case, candidates) for case, candidates in tables]
@@ -231,7 +263,10 @@ def _best_trust(logits: Floats, labels: NDArray[np.bool_], weights: Floats) -> f
 def _take_sets(
     hands: Sequence["_Hand"], fit: QuestionFit, offered: Counter[str], rng: np.random.Generator, *, by_author: bool
 ) -> None:
-    """Take sets anew after learners of the key, or of all authored options, have seen those that are taken."""
+    """Take sets anew after learners of the key, or of all authored options, have seen those that are taken.
+
+    Shares of the learners are divided out of the odds that the sets have from earlier rounds.
+    """
     counts = [hand.fixed if by_author else 1 for hand in hands]
     folds = _folds(len(hands), rng)
     trees = _tree_scores(hands, counts, offered, folds, int(rng.integers(2**31)))
@@ -263,7 +298,10 @@ def _tree_scores(
 
 
 class _Hand:
-    """Proposals for an item and possible sets of them; in rows of options the key comes first."""
+    """Proposals for an item and possible sets of them; in rows of options the key comes first.
+
+    A set is taken by the largest of its log odds with Gumbel noise, which is a draw with these odds.
+    """
 
     def __init__(self, case: Case, candidates: Mapping[str, float]) -> None:
         self.question = case.item.question
@@ -283,7 +321,10 @@ class _Hand:
         return len(self._odds) > self._need > 0
 
     def compared(self, rng: np.random.Generator) -> Floats:
-        """Weights of the texts where authored options, half of the weight, are compared to drawn proposals."""
+        """Weights of the texts where authored options, half of the weight, are compared to drawn proposals.
+
+        Proposals are drawn by their odds, with repetition.
+        """
         weights = np.zeros(len(self.texts))
         weights[: self.fixed] = 0.5 / self.fixed
         drawn = rng.choice(len(self._odds), _COMPARED, p=self._odds / self._odds.sum())
@@ -291,10 +332,13 @@ class _Hand:
         return weights
 
     def correct(self, logits: Floats) -> None:
-        """Multiply the odds of proposed numbers by the density ratio of logits of all texts."""
+        """Multiply the odds of proposals by their density ratios, whose logarithms are the logits of all texts.
+
+        Nothing is changed where a text is no number.
+        """
         if self._numbers is not None:
-            logits = logits[self.fixed :]
-            self._odds = self._odds * np.exp(np.clip(logits, -_LARGEST_CORRECTION, _LARGEST_CORRECTION))
+            log_ratios = np.clip(logits[self.fixed :], -_LARGEST_CORRECTION, _LARGEST_CORRECTION)
+            self._odds = self._odds * np.exp(log_ratios)
 
     def draw(self, rng: np.random.Generator) -> None:
         """Draw the sets of which one is taken."""
@@ -306,7 +350,10 @@ class _Hand:
         self.taken = int(np.argmax(self.logits))
 
     def taken_weights(self, count: int) -> Floats:
-        """Weights of the texts of the taken set, half of them of so many options that come first."""
+        """Weights of all texts, 0 for those that are not in the taken set.
+
+        The first ``count`` options of the set have half of the weight, the others the other half.
+        """
         weights = np.zeros(len(self.texts))
         row = self.rows[self.taken]
         weights[row[:count]] = 0.5 / count
@@ -315,11 +362,11 @@ class _Hand:
 
     @property
     def offers(self) -> list[str]:
-        """The texts of the set that it takes."""
+        """The options of the taken set, the key and other authored ones included, in normal form."""
         return [self._names[at] for at in self.rows[self.taken].tolist()]
 
     def features(self, offered: Counter[str]) -> Features:
-        """Sets × options × features, by what all items offer at present."""
+        """Sets × options × features; ``offered``: how often all items, this one included, offer a text at present."""
         elsewhere = np.array([offered[text] for text in self._names], np.float64)
         elsewhere[self.rows[self.taken]] -= 1
         return self._relations.features(self.rows, elsewhere)
@@ -328,17 +375,18 @@ class _Hand:
 def _best_certainties(
     trees: Sequence[Floats], words: Sequence[Floats], counts: Sequence[int] | None = None, *, cautious: bool = False
 ) -> tuple[float, float]:
-    """The factors by which two scores of items' options fit best, together, to where their first options are.
+    """The factors (certainty of trees, trust in words) by which the sum of two scores gives the first options most.
 
-    With ``cautious`` the smallest factors that are no worse than the best by more than one standard error of the
-    difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
+    Compared is the mean logarithm of the share of an item's first options, ``counts`` of them, or one without it.
+    With ``cautious`` the smallest factors are taken that are no worse than the best by more than one standard error
+    of the difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
     """
-    first = counts or [1] * len(trees)
+    first_counts = counts or [1] * len(trees)
     factors = list(product(_CERTAINTIES.tolist(), _TRUSTS.tolist()))
     fits = np.array([
         [
             log_softmax(certainty * by_trees + trust * by_words)[:count].mean()
-            for by_trees, by_words, count in zip(trees, words, first, strict=True)
+            for by_trees, by_words, count in zip(trees, words, first_counts, strict=True)
         ]
         for certainty, trust in factors
     ])  # fmt: skip
@@ -348,5 +396,5 @@ def _best_certainties(
     losses = fits[best] - fits
     errors = losses.std(axis=1) / math.sqrt(len(trees))
     sizes = [certainty / _CERTAINTIES[-1] + trust / _TRUSTS[-1] for certainty, trust in factors]
-    enough = np.flatnonzero(losses.mean(axis=1) <= errors)
-    return factors[min(enough.tolist(), key=lambda at: sizes[at])]
+    no_worse = np.flatnonzero(losses.mean(axis=1) <= errors)
+    return factors[min(no_worse.tolist(), key=lambda place: sizes[place])]

@@ -1,13 +1,15 @@
-"""How well numbers fit the question beside which they are offered, by what is offered beside other questions.
+"""How well texts, above all numbers, fit their question, by what is offered beside other questions.
 
-Estimated is the ratio r(v | q) of two densities of a number v, given a question q: that of the authored options, and
+Estimated is the ratio r(v | q) of two densities of a text v, given a question q: that of the authored options, and
 that of the proposals. The formula is that of logistic regression with both classes weighted alike: log r is its logit
 (Sugiyama, Suzuki and Kanamori, Density Ratio Estimation in Machine Learning, 2012, chapter 4). It is linear in the
-writing and the magnitude of a number, in these crossed with the words of the question, in relations to the numbers of
+writing and the magnitude of a text, in these crossed with the words of the question, in relations to the numbers of
 the question, and in those to the authored options of the most similar other questions. Proposals that are drawn with
-odds of r times their present odds fit the question as authored options do, as far as the regression is right. The
-items are assumed to be independent, and each is rated by a regression that was fitted to other items. The independent
-check is ``tests/harden/options/question_judging.py``.
+odds of r times their present odds fit the question as authored options do, as far as the regression is right. With
+other labels and weights the same regression finds keys or authored options (`dealing`). The items are assumed to be
+independent, and each is rated by a regression that was fitted to other items; only the authored options of similar
+questions are seen across folds. A text that is no number counts as 0. The independent check is
+``tests/harden/options/question_judging.py``.
 """
 
 import math
@@ -27,13 +29,14 @@ from eyetest.probes.features import Floats, Ints, decimals, number_of
 from eyetest.text import find_quantities, plain_text
 
 LEAST_ITEMS = 60  # with fewer items nothing is learnt that generalises
-FACTORS = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)
-_MOST_NUMBERS = 5
-_MOST_WORDS = 24
-_BUCKETS = 2**17
+FACTORS = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)  # by which authors multiply a number of the question
+_MOST_NUMBERS = 5  # of a question; results of two grow with the square of their number
+_MOST_WORDS = 24  # the last ones of a question, which ask; each is crossed with all of a text's signs
+_BUCKETS = 2**17  # columns for hashes; with few of them unlike signs share one
 _MULTIPLIER = 1_000_003  # spreads pairs of hashes over the buckets
-_SMALLEST = 1e-9
+_SMALLEST = 1e-9  # size of 0, which has no logarithm
 _NEIGHBOURS = 10  # most similar questions
+_QUESTION_RELATIONS = 6  # columns on sizes beside the question's numbers
 _STEEPNESS = 4.0  # by which a number loses closeness to another, for each factor of ten between them
 _RELATION_SCALE = 0.4  # of relations beside the two blocks of hashed columns, whose rows have length 1
 _STRENGTH = 40.0  # inverse of the regression's penalty
@@ -47,7 +50,7 @@ def question_numbers(question: str) -> list[float]:
 
 
 def simple_results(numbers: Sequence[float]) -> set[float]:
-    """Sums, differences, products and ratios of any two of the numbers."""
+    """Sums, differences, products and ratios of any two of the numbers, in both orders."""
     results: set[float] = set()
     for first, second in permutations(numbers, 2):
         results |= {first + second, first - second, first * second}
@@ -60,13 +63,12 @@ class QuestionFit:
     """Features of texts beside their questions, and a regression that is cross-fitted by item."""
 
     def __init__(self, items: Sequence[tuple[str, Sequence[str]]], fixed: Sequence[int]) -> None:
-        """``fixed``: how many of the texts, which come first, are authored options."""
+        """``items``: questions with their texts; ``fixed``: how many of these, the first, are authored options."""
         sizes = np.array([len(texts) for _, texts in items])
         self.starts: Ints = np.cumsum(sizes) - sizes
         self.owner: Ints = np.repeat(np.arange(len(items)), sizes)
         words = [_word_hashes(question) for question, _ in items]
-        signs = [[_writing_hashes(text) for text in texts] for _, texts in items]
-        written = [row for rows in signs for row in rows]
+        written = [_writing_hashes(text) for _, texts in items for text in texts]
         pairs = [
             np.add.outer(row * _MULTIPLIER, words[item]).ravel()
             for row, item in zip(written, self.owner.tolist(), strict=True)
@@ -77,7 +79,11 @@ class QuestionFit:
         self._rows = sparse.csr_matrix(sparse.hstack(blocks))
 
     def cross_fitted(self, labels: NDArray[np.bool_], weights: Floats, folds: Ints) -> Floats:
-        """Logits of all texts by regressions on the weighted texts of the items of other folds."""
+        """Logits of all texts by regressions on the weighted texts of the items of other folds.
+
+        ``labels`` and ``weights``: one for each text, which is left out of fitting at weight 0; ``folds``: one for
+        each item. Logits are rounded, so that the last digits of a platform change no choice.
+        """
         fold = folds[self.owner]
         logits = np.zeros(len(fold))
         for number in np.unique(folds):
@@ -90,12 +96,13 @@ class QuestionFit:
 
 
 def _word_hashes(question: str) -> Ints:
+    """Hashes of the last words of a question, each of them once."""
     words = list(dict.fromkeys(_WORD.findall(question.lower())))[-_MOST_WORDS:]
     return np.array([crc32(word.encode()) for word in words], np.int64)
 
 
 def _writing_hashes(text: str) -> Ints:
-    """Hashes of the text, its magnitude, decimals, first and last digit, final zeros and unit."""
+    """Hashes of the text, its magnitude (fine and coarse), decimals, first and last digit, final zeros and sign."""
     lowered = text.strip().lower()
     digits = re.sub(r"\D", "", lowered)
     value = number_of(lowered) or 0.0
@@ -114,7 +121,7 @@ def _writing_hashes(text: str) -> Ints:
 
 
 def _hashed(rows: Sequence[Ints]) -> sparse.csr_matrix:
-    """One row of counts for each row of hashes, of length 1."""
+    """For each row of hashes one row of columns with equal values, whose Euclidean length is 1."""
     counts = np.array([len(row) for row in rows])
     ends = np.concatenate([[0], np.cumsum(counts)])
     columns = np.concatenate([*rows, np.empty(0, np.int64)]) % _BUCKETS
@@ -123,17 +130,20 @@ def _hashed(rows: Sequence[Ints]) -> sparse.csr_matrix:
 
 
 def _relations(question: str, texts: Sequence[str]) -> Floats:
-    """How the numbers of the texts relate to the numbers of the question: equal, a result, a multiple, size."""
+    """How the numbers of the texts relate to the numbers of the question: equal, a result, a multiple, size.
+
+    Sizes are decimal logarithms, clipped and scaled to about 1; with their squares a middle size can fit best.
+    """
     numbers = question_numbers(question)
     values = np.array([number_of(text) or 0.0 for text in texts])
-    sizes = np.log10(np.maximum(np.abs(values), _SMALLEST))
+    sizes = _log_sizes(texts)
     multiples = {number * factor for number in numbers for factor in FACTORS}
     columns = [_are_among(values, listed) for listed in (set(numbers), simple_results(numbers), multiples)]
     columns += [np.clip(sizes, -4, 8) / 4, np.clip(sizes, -4, 8) ** 2 / 16]
     if not numbers:
-        return np.column_stack([*columns, np.zeros((len(texts), 6))])
-    named = np.log10(np.maximum(np.abs(np.array(numbers)), _SMALLEST))
-    apart = np.clip(sizes[:, None] - named, -4, 4)
+        return np.column_stack([*columns, np.zeros((len(texts), _QUESTION_RELATIONS))])
+    question_sizes = np.log10(np.maximum(np.abs(np.array(numbers)), _SMALLEST))
+    apart = np.clip(sizes[:, None] - question_sizes, -4, 4)
     columns += [
         np.abs(apart).min(axis=1),
         np.abs(np.median(apart, axis=1)),
@@ -152,7 +162,10 @@ def _words_of(text: str) -> list[str]:
 
 
 def _of_similar_questions(items: Sequence[tuple[str, Sequence[str]]], fixed: Sequence[int]) -> Floats:
-    """How near a text is to the authored options of the most similar other questions, and how often it is one."""
+    """How near a text is to the authored options of the most similar other questions, and how often it is one.
+
+    Both are sums over these questions, weighted by squared cosines of tf-idf vectors, and the same as weighted means.
+    """
     questions = [f"{question} question" for question, _ in items]  # none is empty
     vectors = TfidfVectorizer(analyzer=_words_of).fit_transform(questions)
     sizes = [_log_sizes(texts) for _, texts in items]
@@ -160,25 +173,29 @@ def _of_similar_questions(items: Sequence[tuple[str, Sequence[str]]], fixed: Seq
     for item, (_, texts) in enumerate(items):
         similarity = (vectors[item] @ vectors.T).toarray()[0] ** 2
         similarity[item] = 0
-        closeness, equality = np.zeros(len(texts)), np.zeros(len(texts))
+        closeness = np.zeros(len(texts))
+        equality = np.zeros(len(texts))
         nearest = np.argsort(-similarity, kind="stable")[:_NEIGHBOURS]
         for other in nearest.tolist():
             count = fixed[other]
             apart = np.abs(sizes[item][:, None] - sizes[other][:count])
             authored = set(items[other][1][:count])
             closeness += similarity[other] * np.exp(-_STEEPNESS * apart).mean(axis=1)
-            equality += similarity[other] / count * np.array([text in authored for text in texts])
+            is_authored = np.array([text in authored for text in texts])
+            equality += similarity[other] / count * is_authored
         total = max(float(similarity[nearest].sum()), _SMALLEST)
         blocks.append(np.column_stack([closeness, equality, closeness / total, equality / total]))
     return np.concatenate(blocks)
 
 
 def _log_sizes(texts: Sequence[str]) -> Floats:
+    """Decimal logarithms of the texts' numbers without their signs; a text that is no number counts as 0."""
     values = np.array([number_of(text) or 0.0 for text in texts])
     return np.asarray(np.log10(np.maximum(np.abs(values), _SMALLEST)))
 
 
 def _are_among(values: Floats, listed: set[float]) -> Floats:
+    """1 for each value that is among those listed, but for rounding, and 0 for the others."""
     if not listed:
         return np.zeros(len(values))
     apart = np.abs(values[:, None] - np.array(sorted(listed)))

@@ -136,7 +136,15 @@ def exceeding(
     """Items whose right favourite is known, with at most ``rate`` of them expected to be preferences only. Wrong
     favourites are decoys, each for ``chance / (1 − chance)`` right ones; ``benefit`` adds one decoy (Barber and
     Candès), or as many as one cluster may be wrong about at once. ``clusterings``: numbers of the clusters of items.
+    An item whose options are all right has no decoy: it is never known, and says nothing of the others.
     """
+    has_decoys = chances < 1
+    if not has_decoys.all():
+        known = np.zeros(len(right), bool)
+        part = Favourites(*(column[has_decoys] for column in favoured))
+        clusters = [numbers[has_decoys] for numbers in clusterings]
+        known[has_decoys] = exceeding(part, right[has_decoys], chances[has_decoys], rate, benefit, clusters)
+        return known
     strength, found = favoured.strength, right & np.isfinite(favoured.strength)
     order = np.argsort(-strength, kind="stable")
     odds, hits = (chances / np.maximum(1 - chances, 1e-9))[order], found[order].cumsum()

@@ -1,27 +1,28 @@
-"""Memory of a test beside models that are known to be clean, with their ability controlled for.
+"""Whether a model remembers a test, beside models that are known to be clean, at equal ability.
 
-Estimated: whether a model holds the answer keys of *some* originals more firmly than what it knows explains. A model
+Tested is whether a model holds the answer keys of *some* originals more firmly than what it knows explains. A model
 that knows more holds the keys of many originals a little more firmly, and most of all those that clean models hold
 too; a model that has seen items holds the keys of a few of them far more firmly, whether other models hold them or
 not. So the statistic looks at the tails of what the clean models leave unexplained.
 
-With likelihoods: ``y`` is the log-odds of a key without the image. For originals and for twins apart, ``y`` is
-regressed on the mean ``y`` of the clean models (without the model itself), and the median of the residuals ``u`` is
-subtracted. With ``T`` the mean of the largest 5 % of some residuals, and ``s`` the median absolute residual of twins
-times 1.48::
+With likelihoods: ``y`` is the log-odds of a key without the image, between −9 and 9. For originals and for twins
+apart, ``y`` is regressed on the mean ``y`` of the clean models (without the model itself), and the median of the
+residuals ``u`` is subtracted. ``T(u)`` is the mean of the largest 5 % of the residuals ``u`` (rounded down, at least
+one), and ``s`` the median absolute residual of twins times 1.48::
 
     E = (T(u of originals) − ½ T(u of twins) − ½ T(−u of originals)) / s
 
-With answers, which are 0 or 1: ``E`` is the intercept of a family's original less its twins on the same difference
-among the clean models.
+With answers, whose values are shares from 0 to 1 and have no tails: the difference between a family's original and
+the mean of its twins is regressed on the mean difference of the clean models, and ``E`` is the intercept.
 
-p is the largest of some one-sided tests of one new value: the t test of ``E`` against the clean models, and, from
-`_FEWEST_FOR_SLOPE` clean models on, the same after a linear regression of ``E`` on each ability, with the error of
-the extrapolation. Ability is read where memory of some originals has little effect: fresh items where there are any,
-the share of families whose original is preferred to its twins, and the slope of the regression above for originals
-beside that for twins (from answers, how often the keys of twins are given). A model whose ability lies outside that
-of the clean ones (t tests of one new value, adjusted by their number) gets no p, since nothing is known of clean
-models like it.
+p is the largest of several one-sided p-values for one new value: that of a t test of ``E`` against the clean models,
+and, from `_FEWEST_FOR_SLOPE` clean models on, those after a linear regression of ``E`` on each ability, with the
+error of the extrapolation. The spread of ``E`` is taken `_MARGIN` times as large as it is. Ability is read where
+memory of some originals has little effect: fresh items where there are any, the share of families whose original is
+preferred to its twins, and the slope of the regression above for originals divided by that for twins (from answers
+instead of this slope: how often the keys of twins are given). A model with an ability outside the range of the clean
+ones gets no p, since nothing is known of clean models like it. The range is that of a two-sided t test of one new
+value at the level .15 × (5 / clean models)² / abilities.
 
 Sources: prediction interval of a regression (Seber & Lee, Linear Regression Analysis, 2003, 5.3); leave-one-out means
 so that a clean model is compared as a new one is. Assumed: some clean models of the tested model's ability are named,
@@ -40,32 +41,35 @@ from numpy.typing import NDArray
 from eyetest.measures.stats.intervals import Bools, Floats
 
 FEWEST_CLEAN = 5  # with fewer, the range of ability among them says nothing
-_FEWEST_FOR_SLOPE = 10
-_OUTSIDE = 0.15  # two-sided, of five clean models; their range is less known than that of many
-_TAIL = 0.05
-_MARGIN = 1.15  # of the spread: without it 2 to 4 % of clean models are below .01, because E has heavier tails
-_MAD = 1.4826
-_CERTAIN = 9.0  # log-odds, at most
-_ROUNDING = 1e-9
-_FLAT = 0.02  # a slope on the clean models that is not told from none
+_FEWEST_FOR_SLOPE = 10  # with fewer, a regression on ability leaves too few degrees of freedom for any power
+_OUTSIDE = 0.15  # level with five clean models: at a smaller one, abler clean models pass as like them and get a p
+_TAIL = 0.05  # share of items in a tail: a mean over all items hides the few that are remembered
+_MARGIN = 1.15  # E has heavier tails than a normal distribution: without it 2 to 4 % of clean models are below .01
+_MAD = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
+_CERTAIN = 9.0  # largest log-odds: a few probabilities of nearly 0 or 1 would otherwise make up the tails
+_ROUNDING = 1e-9  # differences and denominators below it are errors of rounding
+_FLAT = 0.02  # smallest slope that is divided by: a slope of nearly 0 would give a ratio of any size
 
 
 class EditionColumns(NamedTuple):
-    """The columns of a table of values: the family of each member, and whether it is the original."""
+    """What the columns of a table of values stand for: the family of each item, and whether it is the original."""
 
     family: NDArray[np.int64]
     original: Bools
 
 
 class Ability(NamedTuple):
-    """Something that shows what models know: its name, and a value a model, the tested one last."""
+    """A figure that shows how much models know: its name and its value for each model, the tested one last."""
 
     name: str
     values: Floats
 
 
 class CleanComparison(NamedTuple):
-    """The p of a model beside clean ones, or the ability by which it lies outside their range."""
+    """The p of a model beside clean ones, or the ability by which it lies outside their range.
+
+    Both are None where the clean models do not differ from each other.
+    """
 
     p: float | None
     outside: Ability | None = None
@@ -74,10 +78,11 @@ class CleanComparison(NamedTuple):
 def compare_with_clean(
     held: Floats, members: EditionColumns, fresh: Floats | None, *, likelihoods: bool
 ) -> CleanComparison:
-    """Compare the last row of ``held`` (models × members) with the others, which are clean.
+    """Return the p of the last row of ``held`` (models × members) beside the other rows, which are clean models.
 
-    ``held`` has no gaps, and every family one original and at least one twin. ``fresh`` is what each model reaches on
-    fresh items. ``likelihoods`` tells probabilities from answers.
+    ``held`` tells how firmly a model holds the key of a member: with ``likelihoods`` its probability, without them a
+    share of answers. It has no gaps, and every family has one original and at least one twin. ``fresh`` is the score
+    of each model on fresh items, the tested one last.
     """
     values = _log_odds(held) if likelihoods else held
     differences = _less_twins(values, members)
@@ -91,17 +96,18 @@ def compare_with_clean(
     p = _p_of_last(excess, None)
     if p is not None and len(excess) > _FEWEST_FOR_SLOPE:
         at_ability = [_p_of_last(excess, ability.values) for ability in abilities]
-        p = max(p, *(value for value in at_ability if value is not None))
+        p = max([p, *(value for value in at_ability if value is not None)])
     return CleanComparison(p)
 
 
 def _log_odds(held: Floats) -> Floats:
-    log_odds = scipy.special.logit(np.clip(held, _ROUNDING, 1 - _ROUNDING))
+    probabilities = np.clip(held, _ROUNDING, 1 - _ROUNDING)  # of 0 and 1 the log-odds are infinite
+    log_odds = scipy.special.logit(probabilities)
     return np.asarray(np.clip(log_odds, -_CERTAIN, _CERTAIN))
 
 
 def _less_twins(values: Floats, members: EditionColumns) -> Floats:
-    """Each original less the mean of its twins: models × families, in the order of families."""
+    """Models × families, by ascending number of the family: the original less the mean of its twins."""
     twins = ~members.original
     families, places = np.unique(members.family, return_inverse=True)
     counts = np.bincount(places[twins], minlength=len(families))
@@ -113,14 +119,17 @@ def _less_twins(values: Floats, members: EditionColumns) -> Floats:
 
 
 def _abilities(values: Floats, differences: Floats, members: EditionColumns, *, likelihoods: bool) -> list[Ability]:
-    """How often a model prefers originals, and how steeply it follows the clean models on them, beside on twins; from
-    answers, how often it gives the keys of twins.
+    """How often a model prefers originals to their twins (ties count half), and how steeply it follows the clean
+    models on originals, divided by how steeply on twins; from answers, instead of this ratio, how often it gives the
+    keys of twins.
     """
-    preferred = (differences > _ROUNDING).mean(axis=1) + (np.abs(differences) <= _ROUNDING).mean(axis=1) / 2
-    abilities = [Ability("originals preferred to twins", preferred)]
+    preferred = (differences > _ROUNDING).mean(axis=1)
+    tied = (np.abs(differences) <= _ROUNDING).mean(axis=1)
+    abilities = [Ability("originals preferred to twins", preferred + tied / 2)]
     if likelihoods:
-        steepness, on_twins = (_fits(values[:, own])[0] for own in (members.original, ~members.original))
-        ratio = steepness / np.where(np.abs(on_twins) > _FLAT, on_twins, _FLAT)
+        slopes_on_originals, _ = _fits(values[:, members.original])
+        slopes_on_twins, _ = _fits(values[:, ~members.original])
+        ratio = slopes_on_originals / np.where(np.abs(slopes_on_twins) > _FLAT, slopes_on_twins, _FLAT)
         abilities.append(Ability("slope on the clean models, of originals beside twins", ratio))
     else:
         abilities.append(Ability("keys of twins", values[:, ~members.original].mean(axis=1)))
@@ -128,21 +137,26 @@ def _abilities(values: Floats, differences: Floats, members: EditionColumns, *, 
 
 
 def _is_outside(values: Floats, tests: int) -> bool:
-    """Whether the last value lies outside the others, by a two-sided t test of one new value, one of some tests."""
+    """Whether the last value lies outside the others, by a two-sided t test of one new value.
+
+    ``tests``: the number of abilities that are tested, by which the level is divided.
+    """
     clean, count = values[:-1], len(values) - 1
     distance = abs(float(values[-1] - clean.mean()))
     if distance <= _ROUNDING:
         return False
     spread = float(clean.std(ddof=1)) * np.sqrt(1 + 1 / count)
     level = _OUTSIDE * (FEWEST_CLEAN / count) ** 2
-    return distance > float(spread) * float(scipy.special.stdtrit(count - 1, 1 - level / tests / 2))
+    quantile = float(scipy.special.stdtrit(count - 1, 1 - level / tests / 2))
+    return distance > float(spread) * quantile
 
 
 def _fits(values: Floats) -> tuple[Floats, Floats]:
-    """The slope of each model's values on the mean of the clean ones, and the values that the slope leaves.
+    """The slope of each model's values on the mean of the clean models, and what is left: values less slope × mean.
 
-    The mean is taken without the model itself; for the tested model, whose slope must be weakened by noise as much as
-    theirs, the slope is the mean over the same means, each without one clean model.
+    The intercept stays in what is left. The mean is taken without the model itself. Noise in a mean weakens a slope,
+    and a mean over all clean models has less noise than one without a clean model. So the slope of the tested model
+    is the average of its slopes on the same means as theirs, each without one clean model.
     """
     clean = values[:-1]
     count = len(clean)
@@ -157,13 +171,14 @@ def _fits(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _intercepts(differences: Floats) -> Floats:
-    """What a model adds to originals where the clean models add nothing."""
+    """E of each model, from answers: its mean difference where that of the clean models is 0."""
     return np.asarray(_fits(differences)[1].mean(axis=1))
 
 
 def _tail_excess(log_odds: Floats, members: EditionColumns) -> Floats:
-    """E of each model: the upper tail of originals against the tails of twins and the lower tail of originals."""
-    originals, twins = (_centred_residuals(log_odds[:, own]) for own in (members.original, ~members.original))
+    """E of each model, from likelihoods: how far the upper tail of originals is beyond the tails that are usual."""
+    originals = _centred_residuals(log_odds[:, members.original])
+    twins = _centred_residuals(log_odds[:, ~members.original])
     spread = _MAD * np.median(np.abs(twins), axis=1)
     usual = (_upper_tail(twins) + _upper_tail(-originals)) / 2
     return np.asarray((_upper_tail(originals) - usual) / np.maximum(spread, _ROUNDING))
@@ -175,27 +190,34 @@ def _centred_residuals(values: Floats) -> Floats:
 
 
 def _upper_tail(values: Floats) -> Floats:
-    """The mean of the largest values of each row."""
+    """T: the mean of the largest values of each row."""
     count = max(1, int(_TAIL * values.shape[1]))
-    return np.asarray(np.partition(values, -count, axis=1)[:, -count:].mean(axis=1))
+    largest = np.partition(values, -count, axis=1)[:, -count:]
+    return np.asarray(largest.mean(axis=1))
 
 
 def _p_of_last(excess: Floats, ability: Floats | None) -> float | None:
-    """One-sided p of the last value beside the others, after a regression on ability where that is named."""
+    """One-sided p of the last value beside the others, after a regression on ability where one is passed.
+
+    ``leverage`` is the variance of the prediction error in variances of a single value. None where the clean models
+    do not differ in ability, or not in what the regression leaves.
+    """
     clean, count = excess[:-1], len(excess) - 1
-    expected, leverage, freedom = float(clean.mean()), 1 + 1 / count, count - 1
-    rest = clean - expected
+    expected = float(clean.mean())
+    leverage = 1 + 1 / count
+    freedom = count - 1
+    residuals = clean - expected
     if ability is not None:
         centred = ability - ability[:-1].mean()
         squares = float((centred[:-1] ** 2).sum())
         if squares <= _ROUNDING**2:
             return None
-        slope = float(centred[:-1] @ rest) / squares
-        rest = rest - slope * centred[:-1]
+        slope = float(centred[:-1] @ residuals) / squares
+        residuals = residuals - slope * centred[:-1]
         expected += slope * float(centred[-1])
         leverage += float(centred[-1]) ** 2 / squares
         freedom -= 1
-    spread = _MARGIN * np.sqrt(float((rest**2).sum()) / freedom)
+    spread = _MARGIN * np.sqrt(float((residuals**2).sum()) / freedom)
     if spread <= _ROUNDING:
         return None
     t = (float(excess[-1]) - expected) / (spread * np.sqrt(leverage))

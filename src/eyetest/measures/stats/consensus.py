@@ -2,10 +2,11 @@
 
 Estimated are an order of the items (`key_evidence`), the share of wrong keys with its interval and
 each item's probability (`wrong_share`), and the effective number of independent models
-(`relatedness`), below which there are no probabilities. Each module states its formula and
-assumptions. `plan_review` says how many items to review first, how many wrong keys are expected
-among them, and how many keys that it moves in the same answers are found at this cut: the check is
-made on the user's own file, and needs no assumption about the models. Independent checks:
+(`relatedness`); where fewer than `INDEPENDENT` of them answered, an item has no probability. Each
+module states its formula and assumptions. `plan_review` says how many items to review first, how
+many wrong keys are expected among them, and how many keys that it moves in the same answers are
+found at this cut: the check is made on the user's own file, and assumes nothing of the models, but
+that wrong keys fall on the other options at random, as the moved ones do. Independent checks:
 tests/measures/stats/test_consensus.py and tests/measures/test_planted_keys.py.
 """
 
@@ -21,46 +22,49 @@ from eyetest.measures.stats.key_evidence import Votes, weigh_options
 from eyetest.measures.stats.relatedness import independence
 from eyetest.measures.stats.wrong_share import LARGEST_SHARE, KeyScores, estimate_share
 
-_RECURS = 30  # a set of options that so many items share tells how readily models give each of them
-_FEW_OPTIONS, _SHORT = 5, 100  # such sets have at most so many options, and characters in all
+INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
+_RECURS = 30  # with fewer items of a set of options, how readily models give each of them is not known
+_FEW_OPTIONS, _SHORT = 5, 100  # most options, and characters in all, of a set that may recur
+_FEWEST_REVIEWED = 10
+_REVIEWED_WITHOUT_ODDS = 0.02  # share of the items to review first where no number of wrong keys is expected
+_PLANTED, _FEWEST_PLANTED, _MOST_PLANTED = 0.05, 50, 400  # share of keys to move, and limits of their number
+_MOST_OF_ITEMS = 0.2  # planted keys are at most this share: in small benchmarks more would bias the fit to the keys
 
 
 def recurring(answers: Iterable[Sequence[str]]) -> NDArray[np.int64]:
-    """Number the options that recur from item to item as whole sets, in any order (yes and no); 0 for all others."""
-    texts = [short_texts(own) for own in answers]
-    sets = [tuple(sorted(own)) for own in texts]
-    often = {own for own, count in Counter(sets).items() if count >= _RECURS and len(set(own)) == len(own)}
-    members = [(own, text) for own in sorted(often) for text in own]
-    names = {member: number for number, member in enumerate(members, start=1)}
+    """Return, items × options, numbers of options that recur from item to item in a whole set, and 0 for all others.
+
+    Sets may stand in any order (yes and no, no and yes). ``answers``: the texts of each item's options. A text has
+    another number in another set. A set in which two options are alike has none.
+    """
+    texts = [short_texts(options) for options in answers]
+    sets = [tuple(sorted(options)) for options in texts]
+    counts = Counter(sets)
+    recurrent = sorted(each for each in counts if counts[each] >= _RECURS and len(set(each)) == len(each))
+    members = [(option_set, text) for option_set in recurrent for text in option_set]
+    numbers = {member: number for number, member in enumerate(members, start=1)}
     kinds = np.zeros((len(texts), max(map(len, texts), default=1)), np.int64)
-    for row, (own, together) in enumerate(zip(texts, sets, strict=True)):
-        kinds[row, : len(own)] = [names.get((together, text), 0) for text in own]
+    for row, (options, option_set) in enumerate(zip(texts, sets, strict=True)):
+        kinds[row, : len(options)] = [numbers.get((option_set, text), 0) for text in options]
     return kinds
 
 
 def short_texts(texts: Sequence[str]) -> tuple[str, ...]:
-    """Comparable forms of options; none where they are too many or long to recur."""
+    """Return comparable forms of options; an empty tuple where they are too many or too long to recur."""
     if len(texts) > _FEW_OPTIONS or sum(map(len, texts)) > _SHORT:
         return ()
     return tuple(" ".join(text.casefold().split()).strip(" .") for text in texts)
 
 
-INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
-_FEWEST_REVIEWED = 10
-_REVIEWED_WITHOUT_ODDS = 0.02  # share of the items to review first where no number of wrong keys is expected
-_PLANTED, _FEWEST_PLANTED, _MOST_PLANTED = 0.05, 50, 400
-_MOST_OF_ITEMS = 0.2  # planted keys are at most this share of a small benchmark
-
-
 class Suspicion(NamedTuple):
     """By item the evidence against its key, and the share of wrong keys."""
 
-    ratios: Floats  # log likelihood ratio of the votes: key wrong against key right
+    ratios: Floats  # log likelihood ratio of the votes: key wrong against key right; 0 where no choice was read
     rivals: Ints  # the option with most votes beside the key
-    flawed: Floats  # probability that the key is wrong; NaN with fewer than `INDEPENDENT` independent models
+    flawed: Floats  # probability that the key is wrong; NaN below `INDEPENDENT` independent models that answered
     independent: float  # effective number of independent models
-    share: float  # of wrong keys; NaN where no item has a probability
-    low: float
+    share: float  # of wrong keys among items with a choice; NaN where no item has a probability
+    low: float  # lower end of the 95 % interval of the share
     high: float
 
 
@@ -70,8 +74,8 @@ class ReviewAdvice(NamedTuple):
     items: int
     expected: float  # wrong keys among them; NaN without odds
     planted: int  # keys that were moved in the same answers
-    found: int  # of these, how many would stand among as many items
-    counted: int  # the same by a plain count of the models against the key
+    found: int  # moved keys that would stand among the items to review first
+    counted: int  # the same if items were ordered by a plain count of the models against the key
 
 
 def suspicion(
@@ -83,32 +87,38 @@ def suspicion(
 ) -> Suspicion:
     """Return what models' choices say of each key.
 
-    ``choices``: items × models, places from 0, negative where unread; ``kinds``: items × options, numbers of
-    `recurring`; ``people``: the share of items that people answer right, which bounds the share of wrong keys.
+    ``choices``: items × models, places from 0, negative where unread; ``options``: how many options each item has;
+    ``golds``: the place of each item's given key; ``kinds``: items × options, numbers of `recurring`; ``people``: the
+    share of items that people answer right: no larger share of keys than the rest can be wrong.
     """
     votes = make_votes(choices, options, golds, kinds)
-    is_read = (votes.chosen >= 0).any(axis=1) & (votes.number > 1)
+    is_read = votes.is_read
+    read_votes = votes.only(is_read)  # the others would change what is standardised over the items
     bound = LARGEST_SHARE if people is None else min(1 - people, LARGEST_SHARE)
     ratios, flawed = np.zeros(len(votes.keys)), np.full(len(votes.keys), np.nan)
     share = low = high = np.nan
     with one_thread():
-        evidence = weigh_options(votes)
-        weights = independence(votes.chosen, votes.number, votes.keys)
-        enough = ((votes.chosen >= 0) @ weights >= INDEPENDENT) & is_read
+        weights = independence(read_votes.chosen, read_votes.number, read_votes.keys)
+        independent_answers = (votes.chosen >= 0) @ weights
+        has_odds = is_read & (independent_answers >= INDEPENDENT)
         if is_read.any():
-            estimate = estimate_share(_scores_of_keys(evidence, votes, is_read), bound)
+            evidence = weigh_options(read_votes)
+            estimate = estimate_share(_scores_of_keys(evidence, read_votes), bound)
             ratios[is_read] = estimate.ratios
             flawed[is_read] = estimate.probabilities
-            flawed[~enough] = np.nan
-        if enough.any():
+            flawed[~has_odds] = np.nan
+        if has_odds.any():
             share, low, high = estimate.mean, estimate.low, estimate.high
-    others = votes.shares
-    others[np.arange(len(votes.keys)), votes.keys] = -1.0
-    return Suspicion(ratios, others.argmax(axis=1), flawed, float(weights.sum()), share, low, high)
+    shares_of_others = votes.shares
+    shares_of_others[np.arange(len(votes.keys)), votes.keys] = -1.0
+    return Suspicion(ratios, shares_of_others.argmax(axis=1), flawed, float(weights.sum()), share, low, high)
 
 
 def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: ArrayLike | None = None) -> Votes:
-    """Return the votes as arrays of matching sizes; choices beyond an item's options count as unread."""
+    """Return the votes as arrays of matching sizes, from parameters as of `suspicion`.
+
+    A choice beyond an item's options counts as unread.
+    """
     number, keys = np.asarray(options, np.int64), np.asarray(golds, np.int64)
     chosen = np.asarray(choices, np.int64)
     chosen = np.where(chosen < number[:, None], chosen, -1)
@@ -123,8 +133,9 @@ def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: 
 def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewAdvice:
     """Return how many items to review first: as many as keys are expected wrong, at least ten.
 
-    Keys of random items are moved to random other options, all scores are computed again, and a moved key counts as
-    found if fewer items with their given key are more suspect than are reviewed.
+    Without odds it is 2 % of the items. Keys of random items are moved to random other options and the evidence is
+    computed again. A moved key counts as found if it would be reviewed: if the number of items with their given key
+    that are more suspect is below the number to review.
     """
     items = len(votes.keys)
     has_odds = bool(np.isfinite(weighed.flawed).any())
@@ -133,30 +144,39 @@ def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewAdvice
     first = np.argsort(-weighed.ratios, kind="stable")[:cut]
     expected = float(np.nansum(weighed.flawed[first])) if has_odds else float("nan")
     planted, is_planted = _plant(votes, seed)
-    with one_thread():
-        scores = weigh_options(planted)[np.arange(items), planted.keys]
+    is_read = votes.is_read
+    scores = np.full(items, -np.inf)
+    if is_read.any():
+        with one_thread():
+            evidence = weigh_options(planted.only(is_read))
+        scores[is_read] = evidence[np.arange(len(evidence)), planted.keys[is_read]]
     found = _found_at_cut(scores, is_planted, cut)
     counted = _found_at_cut(count_against(planted), is_planted, cut)
     return ReviewAdvice(cut, expected, int(is_planted.sum()), found, counted)
 
 
 def count_against(votes: Votes) -> Floats:
-    """By item the number of models against the key, ties by the votes of the leading other option."""
-    counts, rows = votes.counts, np.arange(len(votes.keys))
-    read = (votes.chosen >= 0).sum(axis=1)
-    of_key = counts[rows, votes.keys].copy()
+    """Return by item the number of models against the key.
+
+    A fraction below ½ is added, which orders ties by the votes of the leading other option.
+    """
+    counts = votes.counts
+    rows = np.arange(len(votes.keys))
+    choices = (votes.chosen >= 0).sum(axis=1)
+    votes_for_key = counts[rows, votes.keys].copy()
     counts[rows, votes.keys] = 0.0
-    return np.asarray(read - of_key + counts.max(axis=1) / (2 * votes.chosen.shape[1] + 1))
+    tie_break = counts.max(axis=1) / (2 * votes.chosen.shape[1] + 1)
+    return np.asarray(choices - votes_for_key + tie_break)
 
 
 def _plant(votes: Votes, seed: int) -> tuple[Votes, Bools]:
-    """The votes with keys moved at random in some items that models answered, and in which."""
+    """The votes with the keys of some random items moved that models answered, and by item whether its key was."""
     rng = np.random.default_rng(seed)
-    movable = np.flatnonzero((votes.chosen >= 0).any(axis=1) & (votes.number > 1))
+    movable = np.flatnonzero(votes.is_read)
     wanted = max(round(_PLANTED * len(movable)), _FEWEST_PLANTED)
     number = min(wanted, _MOST_PLANTED, int(_MOST_OF_ITEMS * len(movable)))
     moved = rng.choice(movable, number, replace=False)
-    steps = 1 + (rng.random(number) * (votes.number[moved] - 1)).astype(np.int64)
+    steps = 1 + (rng.random(number) * (votes.number[moved] - 1)).astype(np.int64)  # none ends at the given key
     keys = votes.keys.copy()
     keys[moved] = (keys[moved] + steps) % votes.number[moved]
     is_planted = np.zeros(len(keys), bool)
@@ -165,26 +185,28 @@ def _plant(votes: Votes, seed: int) -> tuple[Votes, Bools]:
 
 
 def _found_at_cut(scores: Floats, is_planted: Bools, cut: int) -> int:
-    """How many planted keys have fewer than ``cut`` other items above them; ties count as if drawn at random."""
-    others = np.sort(scores[~is_planted])
+    """How many planted keys have fewer than ``cut`` given keys above them, on average over random orders of ties."""
+    scores_of_given = np.sort(scores[~is_planted])
     planted = scores[is_planted]
-    above = len(others) - np.searchsorted(others, planted, side="right")
-    tied = len(others) - np.searchsorted(others, planted, side="left") - above
-    return round(float(np.clip((cut - above) / (tied + 1), 0.0, 1.0).sum()))
+    above = len(scores_of_given) - np.searchsorted(scores_of_given, planted, side="right")
+    tied = len(scores_of_given) - np.searchsorted(scores_of_given, planted, side="left") - above
+    probabilities = np.clip((cut - above) / (tied + 1), 0.0, 1.0)
+    return round(float(probabilities.sum()))
 
 
-def _scores_of_keys(evidence: Floats, votes: Votes, is_read: Bools) -> KeyScores:
-    """The scores of the given keys of items that were read, and of all other options."""
-    number, keys, rows = votes.number[is_read], votes.keys[is_read], np.arange(int(is_read.sum()))
-    scores, is_wrong = evidence[is_read], votes.is_open[is_read]
-    given = scores[rows, keys]
-    is_wrong[rows, keys] = False
-    weights = (is_wrong / (number - 1)[:, None])[is_wrong]
-    return KeyScores(given, scores[is_wrong], weights, float(number.mean()))
+def _scores_of_keys(evidence: Floats, votes: Votes) -> KeyScores:
+    """The scores of the given keys, and of all other options."""
+    rows = np.arange(len(votes.keys))
+    is_other = votes.is_open
+    is_other[rows, votes.keys] = False
+    moves_back = 1 / (votes.number - 1)
+    weights = (is_other * moves_back[:, None])[is_other]
+    given = evidence[rows, votes.keys]
+    return KeyScores(given, evidence[is_other], weights, float(moves_back.mean()))
 
 
 def most_chosen(choices: Iterable[int]) -> int | None:
-    """The option that a model chose most often; None where none was read or two lead."""
+    """Return the option that a model chose most often; None where none was read or two lead."""
     votes = Counter(choices)
     leading = [option for option, count in votes.items() if count == max(votes.values())]
     return leading[0] if len(leading) == 1 else None

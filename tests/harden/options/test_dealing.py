@@ -118,22 +118,4 @@ WORDS = [f"{first}{second}" for first in ("am", "bir", "ce", "del") for second i
 
 
 def phrase(chance: random.Random, count: int) -> str:
-    words = [
-        "amber",
-        "birch",
-        "cedar",
-        "delta",
-        "ember",
-        "fjord",
-        "grove",
-        "heron",
-        "inlet",
-        "jetty",
-        "kelp",
-        "lodge",
-        "maple",
-        "north",
-        "olive",
-        "pearl",
-    ]
     return " ".join(chance.sample(WORDS, count))

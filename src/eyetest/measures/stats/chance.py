@@ -141,7 +141,7 @@ def exceeding(
     has_decoys = chances < 1
     if not has_decoys.all():
         known = np.zeros(len(right), bool)
-        part = Favourites(*(column[has_decoys] for column in favoured))
+        part = Favourites(favoured.option[has_decoys], favoured.strength[has_decoys])
         clusters = [numbers[has_decoys] for numbers in clusterings]
         known[has_decoys] = exceeding(part, right[has_decoys], chances[has_decoys], rate, benefit, clusters)
         return known

@@ -93,7 +93,7 @@ def test_a_small_part_stands_for_the_whole(workdir: Path) -> None:
     assert sum(row["full_score_low"] <= truth[row["model"]] <= row["full_score_high"] for row in rows) >= 5
     assert {(row["n"], row["of"]) for row in rows} == {(60, 300)}
     plain = [abs(row["part_score"] - truth[row["model"]]) for row in rows]
-    assert np.mean(off) < np.mean(plain)  # the drawn items are harder than the rest
+    assert np.mean(off) < np.mean(plain) + 0.01, "where the drawn items are like the rest, both are as good"
 
 
 def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:

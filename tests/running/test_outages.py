@@ -262,8 +262,8 @@ def test_a_key_that_is_revoked_in_mid_run_ends_it_in_one_line(
     endpoint.rule = lambda attempt: REVOKED[how] if endpoint.answered.total() >= 3 else None
     done = nursery.run("run", "b", "--models", endpoint.models(), "--to", "r", "--concurrency", 2)
     assert done.code == 2
-    assert done.stderr.count("m was given up: ") == 1
-    assert "(waited" not in done.stderr, "it waited for the end of an outage"
+    (line,) = (line for line in done.stderr.splitlines() if "m was given up: " in line)
+    assert "(waited" not in line, "it waited for the end of an outage"
     assert len(answers(tmp_path / "r")) == 3
     endpoint.rule = lambda attempt: None
     nursery.run("run", "b", "--models", endpoint.models(), "--to", "r").fine()

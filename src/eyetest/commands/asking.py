@@ -26,7 +26,7 @@ from eyetest.running.execution import Race
 from eyetest.running.limits import INTERRUPTED, line, refuse_unpriced
 from eyetest.running.session import Questions
 from eyetest.runs import Run
-from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
+from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, read_beside_writers, served_notes
 
 
 def execute(session: Session, to: Path) -> "RunResult":
@@ -40,11 +40,12 @@ def execute(session: Session, to: Path) -> "RunResult":
             observer().note(f"{samples} samples of {cold[0]} at temperature 0 are alike; see {param('temperature')}")
 
     progress = session.run(to, watch=observer().watch, planned=planned)
-    for note in served_notes(to, session.entries):
+    for note in read_beside_writers(lambda: served_notes(to, session.entries)):
         observer().note(note)
     result = RaceResult(to, progress, session.race) if session.race else RunResult(to, progress)
     if progress.done:
-        result.notes = [*result.notes, *suspects.suspicious_replies(result, session.benchmark)]
+        suspicious = read_beside_writers(lambda: suspects.suspicious_replies(result, session.benchmark))
+        result.notes = [*result.notes, *suspicious]
     observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
     return result
 

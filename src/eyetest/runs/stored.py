@@ -2,10 +2,11 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from time import sleep
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import polars as pl
@@ -37,6 +38,8 @@ PLAN = "plan.parquet"
 _SCHEMA = schema(Planned)
 _KEY = list(columns(Asked))
 _ROWS_AT_ONCE = 20_000
+_PAUSES = (0.05, 0.5, 2.0)  # seconds; a writer replaces a table rarely
+Content = TypeVar("Content")
 
 
 class PlanWriter:
@@ -358,6 +361,19 @@ def one_line_if_damaged(path: Path) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise damaged(path, error) from None
+
+
+def read_beside_writers(read: Callable[[], Content]) -> Content:
+    """What a function reads of a run that another process may be writing; what looks damaged is read again.
+
+    A table that is replaced between the reading of its footer and of its pages looks damaged, and is not.
+    """
+    for pause in _PAUSES:
+        try:
+            return read()
+        except InputError:
+            sleep(pause)
+    return read()
 
 
 def _frame(table: pa.Table) -> pl.LazyFrame:

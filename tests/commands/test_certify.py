@@ -129,6 +129,9 @@ def test_clean_models_are_named_on_the_page_and_p_is_adjusted(tmp_path: Path) ->
     assert et.certify(check=tmp_path / "page.html").exit_code == 0
     with pytest.raises(InputError, match="clean"):
         et.certify(check=tmp_path / "page.html", clean="m0")
+    with pytest.raises(InputError, match="no model 'nobody'"):
+        et.certify(twins, tmp_path / "run", page=tmp_path / "other.html", clean="m0,nobody")
+    assert not (tmp_path / "other.html").exists()
 
 
 def contamination_line(made: et.Certificate) -> Statement:

@@ -14,6 +14,7 @@ from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import HOW, AnyPath, AnyRun, Bench, Overwrite, panel
 from eyetest.commands.results import Found
 from eyetest.errors import InputError, as_stored, counted, first_line, heading, param, percent
+from eyetest.grammar import choose_names
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -184,10 +185,13 @@ def _certified(bench: Bench, runs: Sequence[Any], file: Path, how: How) -> About
     """Everything computed anew."""
     from eyetest.benchmarks.media import medium_names
     from eyetest.measures import Settings
+    from eyetest.measures.results import values_of
     from eyetest.version import __version__
 
     benchmark = open_bench(bench)
     results = gather(list(runs), Scoring(bench=benchmark, cluster=how.cluster)) if runs else None
+    if how.clean:
+        choose_names(how.clean, "clean", values_of(results, "model") if results else (), "model")
     inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
     places = (benchmark.path, *(open_run(run).path for run in runs))
     paths = tuple(os.path.relpath(as_stored(str(path.absolute())), file.absolute().parent) for path in places)

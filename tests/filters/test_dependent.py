@@ -6,6 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from eyetest.measures.stats.chance import favourites, share_preferences
 from eyetest.measures.stats.profiles import profile_clusters
@@ -76,6 +78,27 @@ def test_profiles_of_models_tell_clusters() -> None:
     right, chances = favoured.option == 0, np.full(400, 0.25)
     assert share_preferences(clusters, favoured, right, chances)
     assert not share_preferences(np.random.default_rng(0).permutation(clusters), favoured, right, chances)
+
+
+def test_profiles_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mixture is fitted on one thread whatever the process allows, and finds the same clusters."""
+    world = dependent.models_differ(np.random.default_rng(1), 4)
+    counts = np.stack([(world.chosen == option).sum(axis=2) for option in range(4)], axis=2)
+    option = favourites(counts, np.full(len(counts), 4)).option
+    threads: set[int] = set()
+    fit = GaussianMixture.fit
+
+    def recorded_fit(mixture: GaussianMixture, residuals: np.ndarray) -> GaussianMixture:
+        threads.update(pool["num_threads"] for pool in threadpool_info())
+        return fit(mixture, residuals)
+
+    monkeypatch.setattr(GaussianMixture, "fit", recorded_fit)
+    clusters = []
+    for limit in (1, 2):
+        with threadpool_limits(limit):
+            clusters.append(profile_clusters(counts, option).tolist())
+    assert clusters[0] == clusters[1]
+    assert threads == {1}
 
 
 def test_independent_items_have_no_common_profile() -> None:

@@ -11,10 +11,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from eyetest.measures.stats.chance import favourites, share_preferences
 from eyetest.measures.stats.profiles import profile_clusters
-from eyetest.records import Choice, ImageRef, Item
 from tests.filters import dependent
 from tests.filters.answers import judge, stage
-from tests.filters.dependent import DEPENDENT, HELD_OUT, World, known_alone
+from tests.filters.dependent import DEPENDENT, HELD_OUT, World, items_of, known_alone
 from tests.filters.simulated import Drawn
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -22,15 +21,8 @@ RULE = stage(filter="chance-aware", rate=0.05)
 
 def decided(world: World) -> tuple[np.ndarray, float, float]:
     """Which items are dropped, and the interval of the number that is known."""
-    items = []
-    for number, (question, options, image) in enumerate(
-        zip(world.questions, world.options, world.images, strict=True)
-    ):
-        choices = tuple(Choice(text, place == 0) for place, text in enumerate(options))
-        images = (ImageRef(image, "png", 8, 8, 100),) if image else ()
-        items.append(Item(id=f"q{number:05}", question=question, choices=choices, images=images))
     notes: list[str] = []
-    verdicts = judge(RULE, items, Drawn(world.leaky, world.chosen).evidence(), notes=notes)
+    verdicts = judge(RULE, items_of(world), Drawn(world.leaky, world.chosen).evidence(), notes=notes)
     ends = re.search(r"(\d+) to (\d+) of", notes[0])
     assert ends is not None
     return np.array([one.verdict == "drop" for one in verdicts]), float(ends[1]), float(ends[2])

@@ -146,7 +146,7 @@ def results_of(
     keys = bench if isinstance(bench, list) else [bench] * len(runs)
     names = benchmark_names(runs, keys)
     tables, notes, replies, kin = [], list[str](), [], []
-    abouts: dict[str, Benchmark] = {}
+    items_of: dict[str, list[Item]] = {}
     for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
         about = benchmark_if_needed(run, key, rescore=own.rescore_given)
         frame, more = scores_if_known(run, about, own, tell)
@@ -154,11 +154,11 @@ def results_of(
         notes += more
         notes += suspicious_replies(run, about)
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
-        if about is not None:
-            abouts.setdefault(name, about)
-        asks_verdicts = name in abouts and any(_is_yes(item) is not None for item in abouts[name])
+        if about is not None and name not in items_of:
+            items_of[name] = list(about)
+        asks_verdicts = any(_is_yes(item) is not None for item in items_of.get(name, ()))
         replies.append(_replies(run, name, about, verdicts=asks_verdicts))
-    if not abouts and cluster not in _NEED_NO_ITEMS:
+    if not items_of and cluster not in _NEED_NO_ITEMS:
         unknown = f"{heading('cluster', cluster)}: nothing is known of the items of {runs[0].path}"
         raise InputError(f"{unknown}; {naming_benchmark(runs[0].path)}")
     scores = pl.concat(tables)
@@ -166,8 +166,8 @@ def results_of(
         scores, older = _each_once(scores, runs)
         notes += older
     items = []
-    for name, about in abouts.items():
-        rows, counted_clusters = _with_clusters(name, list(about), cluster, scores)
+    for name, asked_items in items_of.items():
+        rows, counted_clusters = _with_clusters(name, asked_items, cluster, scores)
         items.append(rows)
         notes += counted_clusters
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}

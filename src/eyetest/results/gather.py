@@ -242,8 +242,9 @@ def _scores_by_item(items: Sequence[Item], scores: pl.LazyFrame) -> Floats:
     coded = means.select(pl.col("item").cast(pl.String), "score", numbered_series.alias("series"))
     places = pl.DataFrame({"item": [item.id for item in items]}).with_row_index("place")
     rows = coded.join(places.lazy(), on="item").collect(engine="streaming")
-    table = np.full((len(items), (rows["series"].max() or 0) + 1), np.nan)
-    table[rows["place"].to_numpy(), rows["series"].to_numpy()] = rows["score"].to_numpy()
+    series_numbers = rows["series"].to_numpy()
+    table = np.full((len(items), int(series_numbers.max(initial=0)) + 1), np.nan)
+    table[rows["place"].to_numpy(), series_numbers] = rows["score"].to_numpy()
     return table
 
 

@@ -157,8 +157,9 @@ class _Linkage:
             kept, removed = removed, kept
         parts = zip(self._rare_sums[kept], self._rare_sums[removed], strict=True)
         all_words, all_weights = (np.concatenate(part) for part in parts)
-        words, places = np.unique(all_words, return_inverse=True)
-        self._rare_sums[kept] = words, np.bincount(places, all_weights, minlength=len(words))
+        words, places = np.unique(np.asarray(all_words, np.int64), return_inverse=True)
+        weights = np.bincount(places, all_weights, minlength=len(words))
+        self._rare_sums[kept] = words, np.asarray(weights, np.float64)
         self._rare_sums[removed] = words[:0], all_weights[:0]
         self._frequent_sums[kept] += self._frequent_sums[removed]
         self._frequent_sums[removed] = 0.0

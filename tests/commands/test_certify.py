@@ -17,7 +17,8 @@ from tests.support.command import call
 
 MODELS = {f"m{seed}": f"scripted:right=0.{7 + seed % 3},blind=0.3,seed={seed}" for seed in range(6)}
 LINES = [
-    *("shortcuts", "duplicates", "answerable without the image", "label errors", "smallest detectable difference"),
+    *("shortcuts", "duplicates", "dependent items"),
+    *("answerable without the image", "label errors", "smallest detectable difference"),
     *("unread answers", "contamination", "instability"),
 ]
 

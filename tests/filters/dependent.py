@@ -1,7 +1,7 @@
 """Benchmarks whose items depend on each other without a common template, drawn with numpy alone.
 
 A cluster shares one preference of the models, right for all of its items or wrong for all of them; nothing is known.
-Texts and answers come from the generator; no code of the product takes part.
+Texts and answers come from the generator; no code of the product takes part, but for the records of items.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eyetest.records import Choice, ImageRef, Item
 
 Rng = np.random.Generator
 Ints = NDArray[np.int64]
@@ -24,6 +26,17 @@ class World(NamedTuple):
     images: list[str]
     leaky: NDArray[np.bool_]
     chosen: Ints
+
+
+def items_of(world: World) -> list[Item]:
+    """The items of a benchmark, the key at the first place."""
+    items = []
+    for number, question in enumerate(world.questions):
+        choices = tuple(Choice(text, place == 0) for place, text in enumerate(world.options[number]))
+        image = world.images[number]
+        images = (ImageRef(image, "png", 8, 8, 100),) if image else ()
+        items.append(Item(id=f"q{number:05}", question=question, choices=choices, images=images))
+    return items
 
 
 def word(rng: Rng, size: int = 7) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from eyetest.measures.stats.chance import favourites, share_preferences
 from eyetest.measures.stats.profiles import profile_clusters
-from eyetest.records import Choice, ImageRef, Item
 from tests.filters import dependent
 from tests.filters.answers import judge, stage
-from tests.filters.dependent import DEPENDENT, HELD_OUT, World, known_alone
+from tests.filters.dependent import DEPENDENT, HELD_OUT, World, items_of, known_alone
 from tests.filters.simulated import Drawn
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -20,15 +21,8 @@ RULE = stage(filter="chance-aware", rate=0.05)
 
 def decided(world: World) -> tuple[np.ndarray, float, float]:
     """Which items are dropped, and the interval of the number that is known."""
-    items = []
-    for number, (question, options, image) in enumerate(
-        zip(world.questions, world.options, world.images, strict=True)
-    ):
-        choices = tuple(Choice(text, place == 0) for place, text in enumerate(options))
-        images = (ImageRef(image, "png", 8, 8, 100),) if image else ()
-        items.append(Item(id=f"q{number:05}", question=question, choices=choices, images=images))
     notes: list[str] = []
-    verdicts = judge(RULE, items, Drawn(world.leaky, world.chosen).evidence(), notes=notes)
+    verdicts = judge(RULE, items_of(world), Drawn(world.leaky, world.chosen).evidence(), notes=notes)
     ends = re.search(r"(\d+) to (\d+) of", notes[0])
     assert ends is not None
     return np.array([one.verdict == "drop" for one in verdicts]), float(ends[1]), float(ends[2])
@@ -76,6 +70,27 @@ def test_profiles_of_models_tell_clusters() -> None:
     right, chances = favoured.option == 0, np.full(400, 0.25)
     assert share_preferences(clusters, favoured, right, chances)
     assert not share_preferences(np.random.default_rng(0).permutation(clusters), favoured, right, chances)
+
+
+def test_profiles_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mixture is fitted on one thread whatever the process allows, and finds the same clusters."""
+    world = dependent.models_differ(np.random.default_rng(1), 4)
+    counts = np.stack([(world.chosen == option).sum(axis=2) for option in range(4)], axis=2)
+    option = favourites(counts, np.full(len(counts), 4)).option
+    threads: set[int] = set()
+    fit = GaussianMixture.fit
+
+    def recorded_fit(mixture: GaussianMixture, residuals: np.ndarray) -> GaussianMixture:
+        threads.update(pool["num_threads"] for pool in threadpool_info())
+        return fit(mixture, residuals)
+
+    monkeypatch.setattr(GaussianMixture, "fit", recorded_fit)
+    clusters = []
+    for limit in (1, 2):
+        with threadpool_limits(limit):
+            clusters.append(profile_clusters(counts, option).tolist())
+    assert clusters[0] == clusters[1]
+    assert threads == {1}
 
 
 def test_independent_items_have_no_common_profile() -> None:

@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from eyetest.errors import InputError
 from eyetest.filters import Seat
-from eyetest.records import Verdict
+from eyetest.records import Item, Verdict
 from tests.filters.answers import evidence, judge, judged, stage
+from tests.filters.dependent import DEPENDENT, HELD_OUT, World, items_of
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -82,3 +84,29 @@ def test_a_few_items_are_too_few_for_a_promise() -> None:
 def test_a_panel_of_language_models_alone_is_refused() -> None:
     with pytest.raises(InputError, match="only language models on the panel; add vision-language models"):
         judged(RULE, evidence({"q": ["1", "0"]}), seats=[Seat("m0", "m1"), Seat("m1", "m0")])
+
+
+def beside_guessing_bases(world: World, seed: int, options: int) -> tuple[list[Item], Drawn, list[Seat]]:
+    """A benchmark of dependent items of which nothing leaked: its models share preferences, their bases guess."""
+    rng = np.random.default_rng([seed, options, 11])
+    items, models, samples = world.chosen.shape
+    guesses = rng.integers(options, size=(items, BASES, samples))
+    panel = [*SEATS[:BASES], *(Seat(f"m{BASES + number}", f"m{number % BASES}") for number in range(models))]
+    return items_of(world), Drawn(world.leaky, np.concatenate([guesses, world.chosen], axis=1)), panel
+
+
+def lost(name: str, options: int, seed: int) -> int:
+    """How many items the filter drops from a flawless benchmark."""
+    drawn_world = (DEPENDENT | HELD_OUT)[name](np.random.default_rng([seed, options, 11]), options)
+    items, drawn, panel = beside_guessing_bases(drawn_world, seed, options)
+    return int(gone(judge(RULE, items, drawn.evidence(), seats=panel)).sum())
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("name", ["paraphrased", "same options", "same answer", "models differ"])
+def test_clusters_in_other_words_are_no_leaks(name: str) -> None:
+    """Four options; figures of all cells and of the filter without clusters are in design/refining.md."""
+    repeats = 12
+    losing = sum(lost(name, 4, seed) > 0 for seed in range(repeats))
+    print(f"{name}: {losing} of {repeats} lose items")
+    assert stats.binomtest(losing, repeats, 0.05, alternative="greater").pvalue > 0.05

@@ -1,5 +1,6 @@
 """Items that depend on each other: by facts, templates, options and words; what an interval makes of it."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from scipy import stats
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.records import Choice, Item
+from eyetest.results.clusters import clusters_of
 from eyetest.results.dependence import clusterings, guessed_clusterings
-from eyetest.results.gather import items_table
+from eyetest.results.gather import clustered_table, items_table
 from tests.measures.tables import results
 
 
@@ -98,18 +100,26 @@ def templated(rng: np.random.Generator, templates: int) -> tuple[list[Item], lis
     return items, rows
 
 
+def scores_of(items: list[Item], rows: list[dict[str, Any]]) -> np.ndarray:
+    """Scores of the three series, items × series."""
+    score_of = {(row["item"], row["model"]): row["score"] for row in rows}
+    return np.array([[score_of[of.id, series] for series in "abc"] for of in items])
+
+
 @pytest.mark.science
 @pytest.mark.parametrize("templates", [20, 40])
 def test_templates_are_no_knowledge_in_a_certificate(templates: int) -> None:
     """The best of three series without the image excludes chance in at most 5 % of flawless benchmarks."""
-    excluded = {"none": 0, "found": 0}
+    excluded = {"none": 0, "found": 0, "auto": 0}
     repeats = 60
     for seed in range(repeats):
         items, rows = templated(np.random.default_rng([templates, seed]), templates)
         for kind in excluded:
-            of = Results(results(rows).scores, items_table("bench", items, kind))
+            labels = clusters_of(items, kind, partial(scores_of, items, rows)).labels
+            of = Results(results(rows).scores, clustered_table("bench", items, labels))
             best = MEASURES["best-no-image"].measure(of, Settings()).table.row(0, named=True)
             excluded[kind] += best["above_low"] > 0
     print(f"{templates} templates: {excluded} of {repeats} exclude chance")
     assert excluded["none"] > 0.2 * repeats
-    assert stats.binomtest(excluded["found"], repeats, 0.05, alternative="greater").pvalue > 0.05
+    for kind in ("found", "auto"):
+        assert stats.binomtest(excluded[kind], repeats, 0.05, alternative="greater").pvalue > 0.05

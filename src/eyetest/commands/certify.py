@@ -35,7 +35,7 @@ def certify(
     page: Annotated[AnyPath | None, _WRITTEN] = None,
     check: AnyPath | None = None,
     clean: str = "",
-    cluster: Annotated[str, HOW] = "found",
+    cluster: Annotated[str, HOW] = "auto",
     overwrite: Overwrite = False,
 ) -> "Certificate":
     """Write one page of evidence about a benchmark, or recompute such a page.
@@ -89,7 +89,7 @@ class How(NamedTuple):
     """What decides values beside the inputs."""
 
     seed: int = 0
-    cluster: str = "found"
+    cluster: str = "auto"
     clean: str = ""
 
 
@@ -119,7 +119,7 @@ class About:
     seed: int
     lines: tuple[Statement, ...]
     digest: str = ""
-    cluster: str = "found"  # what makes items dependent
+    cluster: str = "auto"  # what makes items dependent
     medium: tuple[str, str] = ("image", "images")  # what sentences call that which the items show
     clean: str = ""  # the models that are named as clean
 
@@ -222,12 +222,26 @@ def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings", c
         found = [finding for finding in audit.findings if finding.probe in probes]
         says = [f"{_NOT_TESTED * (finding.severity == 'untested')}{finding.title}" for finding in found]
         yield Statement(name, tuple(says) or ("none found",), f"eyetest audit BENCH --probe {probes[0]}")
+    if results is not None:
+        yield Statement(
+            "dependent items", tuple(_clusters(results)), f"eyetest measure accuracy RUN --cluster {cluster}"
+        )
     medium = medium_names(benchmark.manifest.counts).one
     for name, (measure, tell) in _MEASURES.items():
         measured = tuple(_about_medium(line, medium) for line in _measured(results, measure, tell, how))
         clean = f" --set clean={how.own['clean']}" if measure == "contamination" and how.own["clean"] else ""
         command = f"eyetest measure {measure} RUN --cluster {cluster}{clean}"
         yield Statement(_about_medium(name, medium), measured, command)
+
+
+def _clusters(results: "Results") -> Iterable[str]:
+    """How many clusters intervals count, and the notes of the default on what made them."""
+    from eyetest.results.clusters import CLUSTER_NOTE
+
+    items = results.every_item("cluster")
+    clusters = items.select("benchmark", "cluster").n_unique()
+    yield f"{counted(len(items), 'item')} count as {counted(clusters, 'cluster')} in intervals and tests"
+    yield from (note.removeprefix(CLUSTER_NOTE) for note in results.notes if note.startswith(CLUSTER_NOTE))
 
 
 def _about_medium(sentence: str, medium: str) -> str:

@@ -194,10 +194,8 @@ def _beyond_beliefs(
         return [], set(), {}
     counts, golds, options = _stacked(tested)
     chances = chance(_hit_counts(tested), tastes_of_choices(counts.sum(axis=1), golds, options))
-    favoured = favourites(counts, options)
-    right = golds[np.arange(len(tested)), favoured.option] & (favoured.option >= 0)
-    by_chance = golds.sum(axis=1) / options
-    judged = _Judged([entry.item for entry in tested], counts, favoured, right, by_chance)
+    judged = _preferred([entry.item for entry in tested], counts, golds, options)
+    favoured, right, by_chance = judged.favoured, judged.right, judged.by_chance
     shared = dependence(judged, case.stage.cluster)
     sure = exceeding(favoured, right, by_chance, rate, clusterings=list(shared.values())) & (chances <= rate)
     likely = exceeding(favoured, right, by_chance, rate, benefit=0.0)
@@ -285,14 +283,24 @@ def _leaked(
     best = memory.favoured.option
     right = golds[np.arange(len(tested)), best] & (best >= 0)
     by_chance = golds.sum(axis=1) / options
-    judged = _Judged([entry.item for entry in tested], counts[:, models], memory.favoured, right, by_chance)
-    shared = dependence(judged, cluster)
+    shared = dependence(_preferred([entry.item for entry in tested], counts[:, models], golds, options), cluster)
     leaked = exceeding(memory.favoured, right, by_chance, rate, clusterings=list(shared.values()))
     is_clear = memory.favoured.strength >= np.log(len(tested) / rate)
     doubtful = exceeding(memory.favoured, right, by_chance, rate, benefit=0.0) & is_clear & ~leaked
     names = np.array([entry.item.id for entry in tested])
     holders = zip(names.tolist(), (memory.holders * golds).sum(axis=1).tolist(), strict=True)
     return {*names[leaked].tolist()}, {*names[doubtful].tolist()}, dict(holders)
+
+
+def _preferred(items: Sequence[Item], counts: Ints, golds: Bools, options: Ints) -> _Judged:
+    """The items with the options that models chose most, whether or not one of them can have memorized these.
+
+    Only firm preferences look memorized. Where the one firm preference is right, no item would be seen to be wrong
+    together with others.
+    """
+    favoured = favourites(counts, options)
+    right = golds[np.arange(len(items)), favoured.option] & (favoured.option >= 0)
+    return _Judged(items, counts, favoured, right, golds.sum(axis=1) / options)
 
 
 FILTERS = (

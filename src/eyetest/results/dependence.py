@@ -3,9 +3,9 @@
 Estimated is a partition of the items for each kind of bond. Items of one cluster may be right or wrong together, by
 one preference or one piece of knowledge; clusters count as independent. Options, keys and numbers that more than a
 fifth of the items share (yes and no, the letters of pictures) are labels, not facts, and bind nothing; groups, media,
-passages and question templates bind however many items share them. Words bind by average linkage of vectors with the
-inverse document frequency of each word, because a cluster that is too large costs an interval little, one that is too
-small its coverage.
+passages and question templates bind however many items share them. Words bind by average linkage
+(`eyetest.measures.stats.words`), because a cluster that is too large costs an interval little, one that is too small
+its coverage.
 Assumed: items that share none of this, and whose answers show no common profile (`eyetest.measures.stats.profiles`),
 are independent. Checked with benchmarks drawn by other code, in ``tests/filters/dependent.py``.
 """
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.measures.stats.sets import set_labels
+from eyetest.measures.stats.words import word_clusters
 from eyetest.records import PLACEHOLDER, Item, tag_word
 from eyetest.text import folded
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _SLOT = re.compile(
     r"<[^<>]{0,300}>|\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’|(?<!\w)'[^']{0,300}'(?!\w)"
@@ -36,10 +36,6 @@ _MOST_WORDS = 40  # of a question in which any word may be a slot; each word cos
 _LABEL = 0.2  # a value that a larger share of the items has is a label
 _FEWEST_NUMBERS = 2  # different ones, in questions taken for one by their numbers; one number alone recurs by chance
 _FEWEST_TRANSLATIONS = 3  # questions about an image whose keys have one place: of two that is often chance
-_ALIKE = 0.1  # the least mean cosine within a cluster of words
-_ABOVE = 2.0  # that cosine is also at least so many times that of all items, or one common style would bind them all
-_MOST_LINKED = 3_000  # items whose words are compared each with each, which costs the square of their number
-_BLOCK = 1_000  # further items that are compared at once, which bounds memory
 
 
 def clusterings(items: Sequence[Item], tag: str = "") -> dict[str, Ints]:
@@ -261,71 +257,3 @@ def _words(item: Item) -> list[str]:
     """The words of the question and the options, without whole numbers."""
     texts = [PLACEHOLDER.sub(" ", item.question), *(choice.text for choice in item.choices)]
     return [word.lower() for text in texts for word in _WORD.findall(text) if not word.isdecimal()]
-
-
-def word_clusters(texts: Sequence[Sequence[str]]) -> Ints:
-    """Clusters of texts (lists of words): average linkage of the vectors of `_weighted`.
-
-    It is cut at a mean cosine of .1, or at twice the mean cosine of all texts where that is more. Of more than 3,000
-    texts so many are drawn, always the same ones; each other text joins the cluster of these to which it is most
-    alike. Other texts that are alike only among themselves are not bound.
-    """
-    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 (slow to load)
-    from scipy.spatial.distance import squareform  # noqa: PLC0415
-
-    if len(texts) < 2:
-        return np.arange(len(texts))
-    vectors = _weighted(texts)
-    drawn = np.sort(np.random.default_rng(0).permutation(len(texts))[:_MOST_LINKED])
-    linked = vectors[drawn]
-    distances = 1 - (linked @ linked.T).toarray()
-    np.fill_diagonal(distances, 0.0)
-    pair_distances = np.maximum(squareform(distances, checks=False), 0.0)  # rounding may leave some below 0
-    mean_similarity = 1 - float(pair_distances.mean())
-    least = max(_ALIKE, _ABOVE * mean_similarity)
-    labels = fcluster(linkage(pair_distances, "average"), 1 - least, "distance").astype(np.int64) - 1
-    numbers = np.zeros(len(texts), np.int64)
-    numbers[drawn] = labels
-    others = np.setdiff1d(np.arange(len(texts)), drawn)
-    if len(others):
-        numbers[others] = _nearest(vectors[others], linked, labels, least)
-    return renumbered(numbers)
-
-
-def _weighted(texts: Sequence[Sequence[str]]):  # type: ignore[no-untyped-def]  # sparse arrays are not typed
-    """A row of unit length for each text: ln(texts / texts with the word) for each word that another text has too.
-
-    A word counts once in a text. A text without a word that others have is a row of zeros.
-    """
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
-
-    column_of: dict[str, int] = {}
-    columns: list[int] = []
-    starts = [0]
-    for words in texts:
-        columns += [column_of.setdefault(word, len(column_of)) for word in dict.fromkeys(words)]
-        starts.append(len(columns))
-    places = np.array(columns, np.int64)
-    uses = np.bincount(places, minlength=1)
-    weights = np.where(uses > 1, np.log(len(texts) / np.maximum(uses, 1)), 0.0)[places]
-    rows = np.repeat(np.arange(len(texts)), np.diff(starts))
-    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(texts)))
-    scaled = weights / np.where(lengths > 0, lengths, 1.0)[rows]
-    return csr_array((scaled, places, starts), shape=(len(texts), max(len(column_of), 1)))
-
-
-def _nearest(vectors, linked, labels: Ints, least: float) -> Ints:  # type: ignore[no-untyped-def]
-    """The cluster to which each further text is most alike on average; a number of its own where none is alike."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to load)
-
-    shares = (1 / np.bincount(labels))[labels]
-    membership = csr_array((shares, (np.arange(len(labels)), labels)), shape=(len(labels), labels.max() + 1))
-    centres = membership.T @ linked
-    blocks = []
-    for start in range(0, vectors.shape[0], _BLOCK):
-        similarity = (vectors[start : start + _BLOCK] @ centres.T).toarray()
-        best = similarity.argmax(axis=1)
-        is_near = similarity[np.arange(len(best)), best] >= least
-        alone = labels.max() + 1 + start + np.arange(len(best))
-        blocks.append(np.where(is_near, best, alone))
-    return np.concatenate(blocks)

@@ -5,14 +5,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, counted, heading, naming_benchmark, nearest, param, short, typed
+from eyetest.errors import InputError, counted, heading, naming_benchmark, param, typed
 from eyetest.measures import Results
 from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, SENTENCE_KINDS, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
-from eyetest.measures.stats.sets import DisjointSets
+from eyetest.measures.stats.intervals import Floats
 from eyetest.prompts.building import remove
 from eyetest.records import (
     EDITION,
@@ -28,9 +29,8 @@ from eyetest.records import (
     columns,
     joined_words,
     letter,
-    tag_words,
 )
-from eyetest.results.dependence import fewest_clusters, firm_clusterings, numbered
+from eyetest.results.clusters import clusters_of
 from eyetest.results.scores import (
     ScoreProvenance,
     answers_of,
@@ -129,10 +129,6 @@ def labelled(run: Run) -> pl.LazyFrame:
     return scan_table(path, again).select("request", *SENTENCE_KINDS)
 
 
-CLUSTERS = ("auto", "found", "image", "group", "passage", "template", "none")
-"""What makes items dependent; a tag's name is also valid. ``auto``: images and groups. ``found``: passages, question
-templates and facts too.
-"""
 _NEED_NO_ITEMS = ("auto", "none")
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -149,7 +145,8 @@ def results_of(
     scorers = scorer if isinstance(scorer, list) else [scorer] * len(runs)
     keys = bench if isinstance(bench, list) else [bench] * len(runs)
     names = benchmark_names(runs, keys)
-    tables, items, notes, replies, kin = [], {}, list[str](), [], []
+    tables, notes, replies, kin = [], list[str](), [], []
+    items_of: dict[str, list[Item]] = {}
     for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
         about = benchmark_if_needed(run, key, rescore=own.rescore_given)
         frame, more = scores_if_known(run, about, own, tell)
@@ -157,18 +154,24 @@ def results_of(
         notes += more
         notes += suspicious_replies(run, about)
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
-        if about is not None and name not in items:
-            items[name] = items_table(name, about, cluster)
-        replies.append(_replies(run, name, about, verdicts=name in items and items[name]["yes"].is_not_null().any()))
-    if not items and cluster not in _NEED_NO_ITEMS:
+        if about is not None and name not in items_of:
+            items_of[name] = list(about)
+        asks_verdicts = any(_is_yes(item) is not None for item in items_of.get(name, ()))
+        replies.append(_replies(run, name, about, verdicts=asks_verdicts))
+    if not items_of and cluster not in _NEED_NO_ITEMS:
         unknown = f"{heading('cluster', cluster)}: nothing is known of the items of {runs[0].path}"
         raise InputError(f"{unknown}; {naming_benchmark(runs[0].path)}")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
         scores, older = _each_once(scores, runs)
         notes += older
+    items = []
+    for name, asked_items in items_of.items():
+        rows, counted_clusters = _with_clusters(name, asked_items, cluster, scores)
+        items.append(rows)
+        notes += counted_clusters
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
-    table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
+    table = pl.concat(items, how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
         *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
         replies=pl.concat(replies).unique(("benchmark", "request")),
@@ -191,10 +194,13 @@ def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) ->
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
-    """What measures know of a benchmark's items: the columns that `Results` names."""
+    """What measures know of a benchmark's items: the columns that `Results` names. Without answers."""
     items = list(items)
-    joined = DisjointSets[str]()
-    kind = _cluster_kind("auto" if cluster == "found" else cluster)
+    return clustered_table(name, items, clusters_of(items, cluster).labels)
+
+
+def clustered_table(name: str, items: Sequence[Item], clusters: Sequence[str]) -> pl.DataFrame:
+    """The same table, with the labels of the items' clusters."""
     rows: list[dict[str, Any]] = []
     answers: list[tuple[str, ...]] = []
     for item in items:
@@ -202,8 +208,6 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         tags = {TAG + tag: word for tag, word in joined_words(item.tags).items()}
         own = {"benchmark": name, "item": item.id, "group": item.group or None, "content": wording(item).hex()}
         own |= {"own_id": item.own_id} if item.own_id != item.id else {}
-        for shared in kind(item):
-            joined.join(item.id, "\0" + shared)
         answers.append(short_texts([choice.text for choice in item.choices]))
         rows.append(
             own
@@ -211,32 +215,37 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
             | {"golds": item.gold or None, "yes": _is_yes(item), "medium": medium_of(item)}
             | tags
         )
-    if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
-        raise InputError(f"{heading('cluster')}: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
     heads = {row["group"] for row in rows} - {None}
-    roots = [joined.root(row["item"]) for row in rows]
-    if cluster in _COMPARED:
-        roots = _roots_of_compared(cluster, items, roots)
-    for row, own, root in zip(rows, recurring(answers).tolist(), roots, strict=True):
+    for row, own, cluster in zip(rows, recurring(answers).tolist(), clusters, strict=True):
         row["kinds"] = own[: row["options"]] if any(own) else None
-        row["cluster"] = root
+        row["cluster"] = cluster
         if row["group"] is None and row["item"] in heads:
             row["group"] = row["item"]
     known = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
     return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(known, pl.String))
 
 
-_COMPARED = ("found", "template")  # what makes clusters of items that must be compared with each other
+def _with_clusters(
+    name: str, items: Sequence[Item], cluster: str, scores: pl.LazyFrame
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The table of a benchmark's items, and notes on what counts as a cluster; ``scores`` are those of all runs."""
+    of_benchmark = scores.filter(pl.col("benchmark") == name)
+    clusters = clusters_of(items, cluster, lambda: _scores_by_item(items, of_benchmark))
+    return clustered_table(name, items, clusters.labels), clusters.notes
 
 
-def _roots_of_compared(cluster: str, items: Sequence[Item], roots: Sequence[str]) -> list[str]:
-    """The first item of each item's cluster, by its template, or by all bonds beside those of ``roots``."""
-    firm = firm_clusterings(items)
-    numbers = firm["question template"] if cluster == "template" else fewest_clusters(numbered(roots), firm)
-    first: dict[int, str] = {}
-    for number, item in zip(numbers.tolist(), items, strict=True):
-        first.setdefault(number, item.id)
-    return [first[number] for number in numbers.tolist()]
+def _scores_by_item(items: Sequence[Item], scores: pl.LazyFrame) -> Floats:
+    """The mean score of each item in each series of one benchmark: items × series, nan where there is none."""
+    series = ("model", "modality")
+    means = scores.group_by("item", *series).agg(pl.col("score").mean()).drop_nulls("score")
+    numbered_series = pl.struct(series).rank("dense").cast(pl.Int64) - 1
+    coded = means.select(pl.col("item").cast(pl.String), "score", numbered_series.alias("series"))
+    places = pl.DataFrame({"item": [item.id for item in items]}).with_row_index("place")
+    rows = coded.join(places.lazy(), on="item").collect(engine="streaming")
+    series_numbers = rows["series"].to_numpy()
+    table = np.full((len(items), int(series_numbers.max(initial=0)) + 1), np.nan)
+    table[rows["place"].to_numpy(), series_numbers] = rows["score"].to_numpy()
+    return table
 
 
 def medium_of(item: Item) -> str:
@@ -253,24 +262,6 @@ def _is_yes(item: Item) -> bool | None:
         is_verdict = sorted(map(str, verdicts)) == ["False", "True"] and len(item.gold) == 1
         return verdicts[item.gold[0]] if is_verdict else None
     return verdicts[0] if len(set(verdicts)) == 1 else None
-
-
-def _shown(item: Item) -> list[str]:
-    """The images and other media of an item: items about the same ones depend on each other."""
-    media = [f"{media.kind} {media.reference}" for media in item.media]
-    return [*(image.sha256 for image in item.images), *media]
-
-
-def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
-    kinds: dict[str, Callable[[Item], list[str]]] = {
-        "none": lambda item: [],
-        "template": lambda item: [],
-        "image": _shown,
-        "group": lambda item: [item.group or item.id],
-        "passage": lambda item: [item.hint] if item.hint else [],
-        "auto": lambda item: [*_shown(item), item.group or item.id],
-    }
-    return kinds.get(cluster, lambda item: [*tag_words(item.tags.get(cluster))])
 
 
 def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> list[str]:

@@ -13,7 +13,7 @@ nothing is found. Checked by ``tests/filters/test_dependent.py``.
 import numpy as np
 import scipy
 
-from eyetest.measures.stats.intervals import Floats, Ints
+from eyetest.measures.stats.intervals import Floats, Ints, one_thread
 
 _FEWEST_MODELS = 3  # with two models a residual is one number, which separates no clusters
 _FEWEST_ITEMS = 50  # twice the most components; of fewer items a component may be a single one
@@ -35,7 +35,8 @@ def profile_clusters(counts: Ints, favourite: Ints) -> Ints:
     has_profile = (favourite >= 0) & (counts.sum(axis=2) > 0).all(axis=1)
     if models < _FEWEST_MODELS or has_profile.sum() < _FEWEST_ITEMS:
         return labels
-    components = _components(_residuals(counts[has_profile], favourite[has_profile]))
+    with one_thread():
+        components = _components(_residuals(counts[has_profile], favourite[has_profile]))
     if len(np.unique(components)) == 1:
         return labels  # one profile for all items: the answers show no dependence
     labels[has_profile] = items + components  # beyond the numbers of items that are alone

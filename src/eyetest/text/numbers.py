@@ -85,7 +85,7 @@ def counted(text: str) -> str:
 
 def agrees(one: str, other: str) -> bool:
     """Whether two units are compatible: one is missing or generic, both are the same, or one is vague."""
-    if not one or not other or one == other or "unit" in (one, other):
+    if not one or not other or "unit" in (one, other) or one.replace(" ", "") == other.replace(" ", ""):
         return True
     return {one, other} == {"£", "lb"} or ("degree" in (one, other) and bool(_SCALES_OF_DEGREES & {one, other}))
 

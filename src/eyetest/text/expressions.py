@@ -180,13 +180,26 @@ def is_formula(tokens: Tokens | None) -> bool:
 
 def _is_list(tokens: Tokens) -> bool:
     """Whether a part of a list is itself a list of formulas in brackets, or a formula."""
-    is_nested = are_enclosed(tokens) and len(_parts(tokens)[1]) > 1
-    return is_formula(tokens) if is_nested else _is_relation(tokens)
+    return is_formula(tokens) if _is_tuple(tokens) else _is_relation(tokens)
+
+
+def _is_tuple(tokens: Tokens) -> bool:
+    return are_enclosed(tokens) and len(_parts(tokens)[1]) > 1
 
 
 def _is_relation(tokens: Tokens) -> bool:
     """Whether tokens are one formula, or several with relations between them."""
     return all(_terms(member) for _, member in split_tokens(tokens, RELATIONS))
+
+
+def are_several(tokens: Tokens) -> bool:
+    """Whether an answer is a list, without brackets, of formulas that have different values and no names."""
+    brackets, parts, _ = _parts(tokens)
+    if brackets or len(parts) < 2 or not is_formula(tokens):
+        return False
+    if any(len(split_tokens(part, RELATIONS)) > 1 for part in parts):
+        return False
+    return not all(_same_member(parts[0], part) for part in parts[1:])
 
 
 def value_of(tokens: Tokens) -> tuple[float, str] | None:
@@ -214,7 +227,7 @@ def same_expression(one: Tokens, other: Tokens) -> bool:
         return _same_in_any_order(_with_each_sign(parts), _with_each_sign(parts_other))
     if len(parts) != len(parts_other) or (around and around_other and around != around_other):
         return False
-    if len(parts) > 1 and (free or free_other):
+    if len(parts) > 1 and (free or free_other or (not around and not around_other and all(map(_is_tuple, parts)))):
         return _same_in_any_order(parts, parts_other)
     return all(_same_member(left, right) for left, right in zip(parts, parts_other, strict=True))
 
@@ -278,8 +291,6 @@ def _same_in_any_order(ones: list[Tokens], others: list[Tokens]) -> bool:
 
 
 def _same_member(one: Tokens, other: Tokens) -> bool:
-    if all(are_enclosed(tokens) and len(_parts(tokens)[1]) > 1 for tokens in (one, other)):
-        return same_expression(one, other)
     ones, others = split_tokens(one, RELATIONS), split_tokens(other, RELATIONS)
     if any(sign not in _EQUAL for sign, _ in (*ones[1:], *others[1:])):
         return _same_inequality(ones, others)
@@ -354,6 +365,8 @@ def can_be_unit(text: str) -> bool:
 
 
 def _same_term(one: Tokens, other: Tokens) -> bool:
+    if _is_tuple(one) and _is_tuple(other):
+        return same_expression(one, other)
     return any(
         agrees(counted(left_unit), counted(right_unit)) and _same_tree(left, right)
         for left, left_unit in _terms(one)

@@ -29,6 +29,9 @@ _LETTER_SET = re.compile(r"\\mathbb\s?\{?([A-Z])\}?")
 _BOX = re.compile(r"\$*\s*\\f?boxed\s?\{(.*)\}\s*\$*\.?", re.DOTALL)
 
 
+_TYPED_RELATIONS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("=<", "≤"))
+
+
 def without_box(text: str) -> str:
     r"""The contents of a text that is one ``\boxed{…}``; any other text as it is."""
     match = _BOX.fullmatch(text) if "boxed" in text[:20] else None
@@ -36,8 +39,12 @@ def without_box(text: str) -> str:
 
 
 def parsable_tex(text: str) -> str:
-    """A text with matrices, repeating decimals, binomials and accents as formulas are parsed from."""
-    if "\\" not in text or len(text) > LONGEST:
+    """A text with relations, matrices, repeating decimals and accents as formulas are parsed from."""
+    if len(text) > LONGEST:
+        return text
+    for spelling, sign in _TYPED_RELATIONS:
+        text = text.replace(spelling, sign)
+    if "\\" not in text:
         return text
     text = without_box(text)
     if "\\begin" in text:

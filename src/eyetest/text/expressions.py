@@ -178,6 +178,19 @@ def is_formula(tokens: Tokens | None) -> bool:
     return all(map(_is_list if len(parts) > 1 else _is_relation, parts))
 
 
+def _without_names(tokens: Tokens) -> Tokens:
+    """The tuple that ``(p, q) = (3, 2)`` gives; other tokens as they are."""
+    chain = split_tokens(tokens, "=")
+    is_named_tuple = len(chain) == 2 and all(_is_tuple(member) for _, member in chain)
+    is_named = is_named_tuple and all(token.kind in ("symbol", "(", ")", ",") for token in chain[0][1])
+    return chain[1][1] if is_named else tokens
+
+
+def _are_solutions(parts: list[Tokens]) -> bool:
+    """Whether the parts of a list without brackets say themselves what they are: tuples, or named values."""
+    return all(map(_is_tuple, parts)) or all(len(split_tokens(part, "=")) == 2 for part in parts)
+
+
 def _is_list(tokens: Tokens) -> bool:
     """Whether a part of a list is itself a list of formulas in brackets, or a formula."""
     return is_formula(tokens) if _is_tuple(tokens) else _is_relation(tokens)
@@ -220,14 +233,15 @@ def same_expression(one: Tokens, other: Tokens) -> bool:
     sets = (read_set(one), read_set(other))
     if sets[0] and sets[1] and (sets[0].is_certain or sets[1].is_certain):
         return _same_set(sets[0], sets[1])
-    around, parts, free = _parts(one)
-    around_other, parts_other, free_other = _parts(other)
+    around, parts, free = _parts(_without_names(one))
+    around_other, parts_other, free_other = _parts(_without_names(other))
     signs = [any(_has_both_signs(part) for part in side) for side in (parts, parts_other)]
     if signs[0] != signs[1]:
         return _same_in_any_order(_with_each_sign(parts), _with_each_sign(parts_other))
     if len(parts) != len(parts_other) or (around and around_other and around != around_other):
         return False
-    if len(parts) > 1 and (free or free_other or (not around and not around_other and all(map(_is_tuple, parts)))):
+    is_bare = not around and not around_other
+    if len(parts) > 1 and (free or free_other or (is_bare and _are_solutions(parts) and _are_solutions(parts_other))):
         return _same_in_any_order(parts, parts_other)
     return all(_same_member(left, right) for left, right in zip(parts, parts_other, strict=True))
 

@@ -75,7 +75,7 @@ def announcement(text: str) -> str | None:
 
 
 def _end_of_tagged(text: str) -> int:
-    """Where the last of ``<answer>`` and ``\\boxed{`` begins its content."""
+    r"""Where the last of ``<answer>`` and ``\boxed{`` begins its content."""
     return max(match.end() for match in _TAGGED.finditer(text))
 
 
@@ -166,7 +166,8 @@ def _last_formula(text: str) -> str:
 
 _COMES_NEXT = re.compile(
     r"(?:\b(?:is|are|was|were|equals|equal to|be|ist|sind|beträgt|betragen|lautet|es|son|é|são|è|sono|est|sont|vaut|"
-    r"vale|mide|là|bằng|adalah|равен|равна|равно|равны|составляет|дорівнює|jest|wynosi)|是|为|為|等于|は|은|는|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
+    r"vale|mide|là|bằng|adalah|равен|равна|равно|равны|составляет|дорівнює|jest|wynosi)"
+    r"|是|为|為|等于|は|은|는|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
     r"approx\.?|roughly|around|exactly|only|just|equal to|a total of) ?)?[ *~≈$\\(]*$",
     re.IGNORECASE,
 )
@@ -298,8 +299,8 @@ def _with_point(number: re.Match[str]) -> str:
 def _spellings(answer: str, gold: Quantity) -> list[str]:
     """An answer with its numbers as different conventions mean them, as far as the gold can tell them apart.
 
-    ``3,5`` is 3.5. ``3,125`` may be 3.125 where the gold is no integer, and ``12.500`` or ``12 500`` may be 12500 where
-    the gold is an integer of four digits or more.
+    ``3,5`` is 3.5. ``3,125`` may be 3.125 where the gold is no integer, and ``12.500`` or ``12 500`` may be 12500
+    where the gold is an integer of four digits or more.
     """
     pointed = decimal_points(answer)
     spellings = [pointed]

@@ -124,7 +124,8 @@ _COUNTING = "|".join(sorted([*NUMBER_WORDS, *_SCALES], key=len, reverse=True))
 _RUN = rf"(?:{'|'.join(NUMBER_WORDS)})\b(?:(?: and |[ -])(?:{_COUNTING})\b)*"
 _NAMED = "|".join(sorted(_PARTS, key=len, reverse=True))
 _IN_WORDS = re.compile(
-    rf"\b(?:(?P<whole>{_RUN}) and (?:a|one)[ -](?P<rest>half|third|quarter)\b"
+    r"\b(?=a[ -]|half|ze|on|tw|th|fo|fi|si|se|ei|ni|te|el)"  # most words are none: this is seen at once
+    rf"(?:(?P<whole>{_RUN}) and (?:a|one)[ -](?P<rest>half|third|quarter)\b"
     rf"|(?P<top>{_RUN}|a)[ -](?P<part>{_NAMED})\b|(?P<run>{_RUN})\b|(?P<half>half)\b)",
     re.IGNORECASE,
 )

@@ -8,7 +8,7 @@ several numbers asks for the same numbers in the same order.
 """
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import msgspec
@@ -39,9 +39,10 @@ _FOREIGN_ANSWER = (
     r"|(?:答案|答え|正解|解答|答|정답|답)[】\]」]?[ *]{0,4}(?:[:：=】]|是|为|為|は|은|는|(?<=[】\]」]))[ *:：]{0,4}"
     r"|(?:الإجابة|الجواب|الاجابة)(?: [^\W\d]{1,12}){0,2} ?(?::|هي|هو)[ *:]{0,4}|(?:उत्तर|जवाब)(?: है)? ?[:：-][ *]{0,4}"
 )
+_ANSWER_ABROAD = re.compile(_FOREIGN_ANSWER, re.IGNORECASE)
+_FOREIGN_NOUNS = (*_ANSWER_NOUNS.split("|"), "答", "正解", "답", "جواب", "جابة", "उत्तर", "जवाब")
 _ANSWER = re.compile(
-    r"\banswer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?|#### ?|" + _FOREIGN_ANSWER,
-    re.IGNORECASE,
+    r"\banswer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?|#### ?", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\s])|(?<=[。！？])(?=[^\s])|\n+")
 
@@ -54,14 +55,12 @@ def stated(text: str) -> str | None:
     if tagged := _tagged_answers(text):
         later = _LATER_NUMBER.search(text, _end_of_tagged(text))
         return text[later.end() :] if later else tagged[-1]
-    ends = [announced.end() for announced in _ANSWER.finditer(text)]
+    ends = sorted(announced.end() for announced in (*_ANSWER.finditer(text), *_announced_abroad(text)))
     return next((rest for end in reversed(ends) if (rest := text[end:].strip())), None)
 
 
 _ANNOUNCED = re.compile(
-    r"\banswers?[ *_]{0,4}(?:(?:is|was|are|would be|should be)\b[ *_]{0,4}:?|[:=])[ *_]{0,4}(?=\S)|"
-    + _FOREIGN_ANSWER,
-    re.IGNORECASE,
+    r"\banswers?[ *_]{0,4}(?:(?:is|was|are|would be|should be)\b[ *_]{0,4}:?|[:=])[ *_]{0,4}(?=\S)", re.IGNORECASE
 )
 _LATER_NUMBER = re.compile(r"\bfinal answer(?: is)?\b[ :*]{0,4}(?=[$€£-]{0,2}[0-9])", re.IGNORECASE)
 
@@ -70,8 +69,14 @@ def announcement(text: str) -> str | None:
     r"""What a reply gives as its answer in so many words: ``<answer>``, ``\boxed{}``, ``answer is``, ``answer:``."""
     if tagged := _tagged_answers(text):
         return tagged[-1]
-    announced = list(_ANNOUNCED.finditer(text))
-    return text[announced[-1].end() :] if announced else None
+    ends = [announced.end() for announced in (*_ANNOUNCED.finditer(text), *_announced_abroad(text))]
+    return text[max(ends) :] if ends else None
+
+
+def _announced_abroad(text: str) -> list[re.Match[str]]:
+    """Where an answer is announced in a language other than English."""
+    lower = text.casefold()
+    return list(_ANSWER_ABROAD.finditer(text)) if any(noun in lower for noun in _FOREIGN_NOUNS) else []
 
 
 def _end_of_tagged(text: str) -> int:
@@ -179,6 +184,7 @@ _DECIMAL_COMMA = re.compile(
 _LONG_DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[{])(\d{1,3}),(\d{3})(?![\d,]|\.\d)")
 _GROUPED_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+|(?: \d{3})+|(?:['’]\d{3})+)(?![\d,]|\.\d|/| /)")
 _WHOLE_DECIMAL_COMMA = re.compile(r"[^\d,;]{0,4}\d+,\d+[^\d,;]{0,12}")
+_COMMA_INSIDE = re.compile(r",[0-9]")
 _FEWEST_GROUPED = 1_000
 _CUT_LENGTH = 400
 _BRACKET = re.compile(r"[\[({]([^\[\](){}]{1,2000})[\])}]")
@@ -229,6 +235,7 @@ def announces_number(text: str) -> bool:
     return given is not None and given.announced
 
 
+@lru_cache(maxsize=8)  # one reply is read once for each of its references
 def _given(text: str) -> _Given | None:
     plain, quantities = _quantities(text)
     if (announced := stated(plain)) and (concluded := find_quantities(announced)):
@@ -288,7 +295,7 @@ def same_number(answer: Quantity, gold: Quantity, context: Context) -> bool:
 
 def decimal_points(text: str) -> str:
     """The same text with points for decimal commas: ``3,14`` and ``1.234,5``, not ``1,234`` or ``(3,14)``."""
-    return _DECIMAL_COMMA.sub(_with_point, text)
+    return _DECIMAL_COMMA.sub(_with_point, text) if _COMMA_INSIDE.search(text) else text
 
 
 def _with_point(number: re.Match[str]) -> str:

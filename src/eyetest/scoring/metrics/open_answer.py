@@ -30,31 +30,8 @@ _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "no
 _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.?")
 _LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
 _LETTERS = ("",) * 26
-_VERDICTS = frozenset(
-    [
-        "yes",
-        "no",
-        "true",
-        "false",
-        "sí",
-        "não",
-        "sim",
-        "oui",
-        "non",
-        "ja",
-        "nein",
-        "да",
-        "нет",
-        "是",
-        "否",
-        "はい",
-        "いいえ",
-        "예",
-        "아니요",
-        "có",
-        "không",
-    ]
-)
+_VERDICT_WORDS = "yes no true false sí sim não oui non ja nein да нет 是 否 はい いいえ 예 아니요 có không"
+_VERDICTS = frozenset(_VERDICT_WORDS.split())
 # Letters that are words: ``A man is riding``, ``I think so``, but not ``A is nearest``
 _ARTICLE = re.compile(r"(?:^|(?<=[.!?] ))(?:A|I)(?= (?!is\b|was\b|has\b)[a-z])")
 

@@ -20,7 +20,7 @@ from eyetest.store.handwritten import parse_yaml
 from eyetest.text import NUMBER_WORDS
 
 _ENOUGH = 0.6
-_ENOUGH_FOR_YES = 0.75
+_ENOUGH_FOR_YES = 0.8
 _LONGEST_QUESTION = 4_000
 _LONGEST_SENTENCE = 600
 _MOST_SENTENCES = 60
@@ -137,17 +137,17 @@ def _stem(word: str) -> str:
 def answer_by_content(reply: str, question: str) -> Verdict | None:
     """The verdict of the first sentence that states or excludes the content of a question; None without one.
 
-    A sentence that draws a conclusion (*So the lines are equal*) comes before all others, and one that says no comes
-    before one that meets only most of the words.
+    A sentence that draws a conclusion (*So the lines are equal*) comes before all others. One that meets only most of
+    the words counts where it is the first of the reply and no other says anything.
     """
     asked = _read_question(question)
     if asked is None:
         return None
     claims = []
-    for text in _SENTENCE.split(reply)[:_MOST_SENTENCES]:
+    for place, text in enumerate(_SENTENCE.split(reply)[:_MOST_SENTENCES]):
         sentence = _read_sentence(text)
         claim = _judge(sentence, asked)
-        if claim is None:
+        if claim is None or (place > 0 and not claim.is_certain):
             continue
         if sentence.words[0] in _words().concluding:
             return claim.verdict

@@ -171,8 +171,8 @@ def digits_for_words(text: str, lone_one: bool = True) -> str:
 
 READ = 20_000  # only the last so many characters of an answer are searched for numbers: its conclusion is at its end
 
-_TEX_FRACTION = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9.]+) ?\} ?\{ ?([0-9.]+) ?\}")
-_TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{ ?[0-9])")
+_TEX_FRACTION = re.compile(r"\\[dt]?frac ?(?:\{ ?(-?[0-9.]+) ?\}|([0-9])) ?(?:\{ ?([0-9.]+) ?\}|([0-9]))")
+_TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{? ?[0-9])")
 _TEX_NOISE = re.compile(r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])")
 _DEGREE = re.compile(r"\$?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![a-z]))\$?")
 _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
@@ -180,7 +180,7 @@ _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
 _APART = re.compile(r"(\\[(\[]|[=≈({\[]|\$|\b(?:is|equals|answer:?)) ?[-−] (?=[0-9.\\])")
 _MINUS = re.compile(r"(?i)\b(?:minus|negative) (?=[0-9.])")
 
-_PLAIN = r"(?:[0-9]{1,3}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
+_PLAIN = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z_^0-9.])(?P<sign>(?<![0-9)\]}}])[-−–+](?=[$€£¥₹.0-9]))?(?P<money>[$€£¥₹])?"
     rf"(?:(?P<whole>[0-9]++) (?P<top>[0-9]++)/(?P<below>[0-9]++)(?![/0-9])"
@@ -228,6 +228,10 @@ class Quantity(msgspec.Struct, frozen=True):
     end: int = 0
 
 
+def _fraction_with_slash(match: re.Match[str]) -> str:
+    return f"{match[1] or match[2]}/{match[3] or match[4]}"
+
+
 def plain_text(text: str, lone_one: bool = True) -> str:
     """A text in which every number is written in digits, on one line."""
     text = VULGAR.sub(r" \1", western_digits(text[-READ:]))
@@ -238,7 +242,7 @@ def plain_text(text: str, lone_one: bool = True) -> str:
         text = THIN_COMMA.sub(",", text)
         text = unworded(_DEGREE.sub("°", text))
         text = _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text)
-        text = _TEX_FRACTION.sub(r"\1/\2", _TEX_MIXED.sub(r"\1 ", text))
+        text = _TEX_FRACTION.sub(_fraction_with_slash, _TEX_MIXED.sub(r"\1 ", text))
     if "$" in text:
         text = _CLOSING_DOLLAR.sub("", MATH.sub(r"\1", text))
     return _MINUS.sub("-", digits_for_words(text.replace("{,}", ","), lone_one))

@@ -29,6 +29,7 @@ _LETTER_SET = re.compile(r"\\mathbb\s?\{?([A-Z])\}?")
 _BOX = re.compile(r"\$*\s*\\f?boxed\s?\{(.*)\}\s*\$*\.?", re.DOTALL)
 
 
+_ESCAPED = re.compile(r"\\\\(?=[A-Za-z]{2}|[{}])")  # a backslash written twice, as inside JSON
 _TYPED_RELATIONS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("=<", "≤"))
 
 
@@ -46,6 +47,8 @@ def parsable_tex(text: str) -> str:
         text = text.replace(spelling, sign)
     if "\\" not in text:
         return text
+    if "\\begin" not in text:
+        text = _ESCAPED.sub(r"\\", text)
     text = without_box(text)
     if "\\begin" in text:
         text = _MATRIX.sub(_listed_rows, _ENCLOSED_MATRIX.sub(r"\1", text))

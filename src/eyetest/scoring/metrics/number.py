@@ -7,6 +7,7 @@ tag ``precision``; a gold without decimals and the tag ``answer_type: integer`` 
 several numbers asks for the same numbers in the same order.
 """
 
+import math
 import re
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -171,12 +172,18 @@ def _last_formula(text: str) -> str:
 
 _COMES_NEXT = re.compile(
     r"(?:\b(?:is|are|was|were|equals|equal to|be|ist|sind|beträgt|betragen|lautet|es|son|é|são|è|sono|est|sont|vaut|"
-    r"vale|mide|là|bằng|adalah|равен|равна|равно|равны|составляет|дорівнює|jest|wynosi)"
-    r"|是|为|為|等于|は|은|는|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
+    r"vale|mide|là|bằng|adalah|hay|há|gibt es|il y a|có|ada|равен|равна|равно|равны|составляет|дорівнює|jest|wynosi)"
+    r"|是|为|為|有|等于|は|은|는|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
     r"approx\.?|roughly|around|exactly|only|just|equal to|a total of) ?)?[ *~≈$\\(]*$",
     re.IGNORECASE,
 )
 _CUE_LENGTH = 40
+_LONGEST_CONCLUSION = 500
+_CONCLUDING = re.compile(
+    r"\W{0,6}(?:so|therefore|thus|hence|in total|portanto|por (?:lo )?tanto|donc|also|daher|somit|quindi|vậy|do đó|"
+    r"jadi|maka|итак|таким образом|поэтому|отже)\b|\W{0,6}(?:因此|所以|故|したがって|따라서)",
+    re.IGNORECASE,
+)
 _OR = re.compile(r" ?[^\W\d]{0,12} ?,? ?\bor ?[$€£]?", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(
     r"(?<![\d.,(\[{])(?:(?=0,)(?:(0),(\d+))|(\d{1,3}(?:\.\d{3})+|\d+),(\d{1,2}|\d{4,}))(?![\d,]|\.\d)"
@@ -244,10 +251,38 @@ def _given(text: str) -> _Given | None:
     if is_cut:
         since = len(plain.rstrip()) - sum(map(len, _SENTENCE_END.split(plain.strip())[-2:])) - 1
         quantities = [quantity for quantity in quantities if quantity.start >= since]
-    for quantity in reversed(quantities):
-        if _COMES_NEXT.search(plain[max(0, quantity.start - _CUE_LENGTH) : quantity.start]):
-            return _Given(plain, quantity, True)
+    if concluded := _concluded_number(plain, quantities):
+        return _Given(plain, concluded, True)
+    for place in range(len(quantities) - 1, -1, -1):
+        start = quantities[place].start
+        if _COMES_NEXT.search(plain[max(0, start - _CUE_LENGTH) : start]):
+            return _Given(plain, _total(plain, quantities, place), True)
     return _Given(plain, quantities[-1], False) if quantities else None
+
+
+def _concluded_number(plain: str, quantities: list[Quantity]) -> Quantity | None:
+    """The only number of a last sentence that draws a conclusion: ``So they jumped 67 inches.``"""
+    last = _SENTENCE_END.split(plain.strip()[-_LONGEST_CONCLUSION:])[-1]
+    if not _CONCLUDING.match(last):
+        return None
+    start = len(plain.rstrip()) - len(last)
+    inside = [quantity for quantity in quantities if quantity.start >= start]
+    return inside[0] if len(inside) == 1 else None
+
+
+def _total(plain: str, quantities: list[Quantity], place: int) -> Quantity:
+    """The number before a colon that the numbers behind it add up to (``5 bottles: 3 green and 2 brown``), or the
+    number at a place.
+    """
+    before = quantities[place - 1] if place else None
+    if before is None or ":" not in plain[before.end : quantities[place].start]:
+        return quantities[place]
+    behind = _SENTENCE_END.split(plain[quantities[place].start :], maxsplit=1)[0]
+    parts = [
+        quantity.value for quantity in quantities[place:] if quantity.end <= quantities[place].start + len(behind)
+    ]
+    is_sum = len(parts) > 1 and math.isclose(sum(parts), before.value)
+    return before if is_sum else quantities[place]
 
 
 def _computed(text: str) -> Quantity | None:

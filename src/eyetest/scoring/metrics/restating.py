@@ -178,7 +178,8 @@ def _judge(sentence: Sentence, asked: Sentence) -> Claim | None:
     met = {place for place in places if asked.stems[place] in sentence.stems} - excluded
     answered = met | excluded
     is_about_subject = sentence.words[0] in _words().pronouns and _has_predicate(asked, places, answered)
-    if len(answered) < _ENOUGH * len(places) and not is_about_subject:
+    is_compared = bool(met) and any(_asks_for_equality(asked.words[place]) for place in excluded)
+    if len(answered) < _ENOUGH * len(places) and not is_about_subject and not is_compared:
         return None
     if _is_denied(sentence, {asked.stems[place] for place in met}):
         return Claim("no")
@@ -212,6 +213,11 @@ def _is_excluded(word: str, sentence: Sentence) -> bool:
         if values and value not in values:
             return True
     return False
+
+
+def _asks_for_equality(word: str) -> bool:
+    """Whether a word asks if things are equal, which *The top line is longer* denies."""
+    return any(value == "=" for _, value in _values_of(word))
 
 
 def _is_opposite(word: str, sentence: Sentence) -> bool:

@@ -6,7 +6,7 @@ A reply is read in this order, and the first step that finds something decides:
 2. the first words of the reply (*Yes*, *Correct*, *Nein*, 没有);
 3. that it cannot tell, which is no verdict (*there is no definitive answer*);
 4. a sentence with the content of the question (``restating.py``): *They are the same* to *Are they the same?*;
-5. the only verdict anywhere.
+5. the only verdict near the beginning and the end.
 
 The words are in ``verdicts.yaml``.
 """
@@ -19,6 +19,7 @@ from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.text import composed
 
 _READ_ENDS = 4_000
+_NEAR_END = 300  # a *no* in the middle of a long argument is no verdict
 _MEANING: dict[str, Verdict] = dict.fromkeys(words_of("yes"), "yes")
 _MEANING |= dict.fromkeys(words_of("no"), "no")
 _ENGLISH = "yes|no|true|false"
@@ -53,7 +54,8 @@ def read_verdict(text: str, question: str = "") -> Verdict | None:
         return None
     if question and (verdict := answer_by_content("\n".join(lines), question)):
         return verdict
-    verdicts = {_MEANING[word] for word in _ANYWHERE.findall(plain)}
+    ends = plain if len(plain) <= 2 * _NEAR_END else f"{plain[:_NEAR_END]} {plain[-_NEAR_END:]}"
+    verdicts = {_MEANING[word] for word in _ANYWHERE.findall(ends)}
     return verdicts.pop() if len(verdicts) == 1 else None
 
 

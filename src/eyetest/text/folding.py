@@ -57,8 +57,8 @@ _AND_SIGNS = "以及|および|그리고|和|与|與|及|と|및"
 _OR_SIGNS = "または|或者|或|또는|혹은"
 _BEFORE_SIGN, _AFTER_SIGN = r"(?<=[0-9A-Za-z)}$°%]) ?", r" ?(?=[0-9A-Za-z(${\\√-])"
 _JOINERS = re.compile(
-    rf"(?P<and>(?<=\s)(?:{_AND_WORDS})(?=\s)|{_BEFORE_SIGN}(?:{_AND_SIGNS}){_AFTER_SIGN})"
-    rf"|(?<=\s)(?:{_OR_WORDS})(?=\s)|{_BEFORE_SIGN}(?:{_OR_SIGNS}){_AFTER_SIGN}",
+    rf"(?P<and>\s(?:{_AND_WORDS})\s|{_BEFORE_SIGN}(?:{_AND_SIGNS}){_AFTER_SIGN})"
+    rf"|\s(?:{_OR_WORDS})\s|{_BEFORE_SIGN}(?:{_OR_SIGNS}){_AFTER_SIGN}",
     re.IGNORECASE,
 )
 _DIGIT_ZEROS = "٠۰०০੦૦௦౦೦൦๐"  # of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Tamil … and Thai

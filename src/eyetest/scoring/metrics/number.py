@@ -43,7 +43,7 @@ _FOREIGN_ANSWER = (
 _ANSWER_ABROAD = re.compile(_FOREIGN_ANSWER, re.IGNORECASE)
 _FOREIGN_NOUNS = (*_ANSWER_NOUNS.split("|"), "答", "正解", "답", "جواب", "جابة", "उत्तर", "जवाब")
 _ANSWER = re.compile(
-    r"\banswer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?|#### ?", re.IGNORECASE
+    r"(?<![^\W_])answer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?|#### ?", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\s])|(?<=[。！？])(?=[^\s])|\n+")
 
@@ -61,7 +61,8 @@ def stated(text: str) -> str | None:
 
 
 _ANNOUNCED = re.compile(
-    r"\banswers?[ *_]{0,4}(?:(?:is|was|are|would be|should be)\b[ *_]{0,4}:?|[:=])[ *_]{0,4}(?=\S)", re.IGNORECASE
+    r"(?<![^\W_])answers?[ *_]{0,4}(?:(?:is|was|are|would be|should be)\b[ *_]{0,4}:?|[:=])[ *_]{0,4}(?=\S)",
+    re.IGNORECASE,
 )
 _LATER_NUMBER = re.compile(r"\bfinal answer(?: is)?\b[ :*]{0,4}(?=[$€£-]{0,2}[0-9])", re.IGNORECASE)
 
@@ -131,6 +132,7 @@ _REMARK = re.compile(
     r"|,? (?:because|since|as|which|where|when|so that|by|if)\b.*$",
     re.DOTALL,
 )
+_SENTENCE_EDGES = EDGES.replace("*", "").replace("`", "") + "。、"
 _TYPESET = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]", re.DOTALL)
 _OUTSIDE = frozenset(("word", "unknown"))
 # Words before a formula that make it a part
@@ -157,7 +159,7 @@ def _last_typeset(text: str) -> str:
 def _last_formula(text: str) -> str:
     """The formula that ends a sentence, with its unit: all that follows the last other word."""
     spelling = english_joiners(undressed(parsable_tex(text[-LONGEST:])))
-    plain = spelling.strip(EDGES.replace("*", "").replace("`", ""))
+    plain = spelling.strip(_SENTENCE_EDGES)
     tokens = tokenise(plain) or []
     words = [index for index, token in enumerate(tokens) if token.kind in _OUTSIDE]
     behind = (index for index in words if index and tokens[index - 1].kind not in _OUTSIDE)
@@ -186,11 +188,17 @@ _CONCLUDING = re.compile(
 )
 _OR = re.compile(r" ?[^\W\d]{0,12} ?,? ?\bor ?[$€£]?", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(
-    r"(?<![\d.,(\[{])(?:(?=0,)(?:(0),(\d+))|(\d{1,3}(?:\.\d{3})+|\d+),(\d{1,2}|\d{4,}))(?![\d,]|\.\d)"
+    r"(?<![\d.,(\[])(?:(?=0,)(?:(0),(\d+))|(\d{1,3}(?:[. '’\u00a0\u202f]\d{3})+|\d+),(\d{1,2}|\d{4,}))(?![\d,]|\.\d)"
 )
-_LONG_DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[{])(\d{1,3}),(\d{3})(?![\d,]|\.\d)")
-_GROUPED_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+|(?: \d{3})+|(?:['’]\d{3})+)(?![\d,]|\.\d|/| /)")
+_LONG_DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[])(\d{1,3}),(\d{3})(?![\d,]|\.\d)")
+_GROUPED_POINTS = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+|(?:[ \u00a0\u202f]\d{3})+|(?:['’]\d{3})+)(?![\d,]|\.\d|/| /)"
+)
 _WHOLE_DECIMAL_COMMA = re.compile(r"[^\d,;]{0,4}\d+,\d+[^\d,;]{0,12}")
+_SET = re.compile(r"\$*\s*\\?\{.*\}\s*\$*", re.DOTALL)
+_REPHRASED = re.compile(
+    r"(?:,? (?:which|that) (?:equals|is (?:equal to|about|the same as)|corresponds to|means)\b|, i\.e\.)[^\n]{0,200}$"
+)
 _COMMA_INSIDE = re.compile(r",[0-9]")
 _FEWEST_GROUPED = 1_000
 _CUT_LENGTH = 400
@@ -334,7 +342,7 @@ def decimal_points(text: str) -> str:
 
 
 def _with_point(number: re.Match[str]) -> str:
-    whole, decimals = (number[1], number[2]) if number[1] else (number[3].replace(".", ""), number[4])
+    whole, decimals = (number[1], number[2]) if number[1] else (re.sub(r"\D", "", number[3]), number[4])
     return f"{whole}.{decimals}"
 
 
@@ -350,6 +358,8 @@ def _spellings(answer: str, gold: Quantity) -> list[str]:
         spellings.append(_LONG_DECIMAL_COMMA.sub(r"\1.\2", pointed))
     elif abs(gold.value) >= _FEWEST_GROUPED:
         spellings.append(_GROUPED_POINTS.sub(lambda number: re.sub(r"[^0-9]", "", number[0]), pointed))
+    if rephrased := _REPHRASED.search(pointed, max(0, len(pointed) - _LONGEST_CONCLUSION)):
+        spellings.append(pointed[: rephrased.start()])
     return list(dict.fromkeys(spellings))
 
 
@@ -361,12 +371,27 @@ def matches_number(answer: str, reference: str, context: Context) -> bool | None
         pointed = LISTED_DECIMAL.sub(r"\1.\2", reference)
         if matches_number(answer, pointed, context):
             return True
-    if golds := read_numbers(reference):
-        numbers = _listed(answer)
-        if len(numbers) != len(golds) or is_interval(first_sentence(stated(answer) or answer[-READ:])):
-            return False
-        return all(same_number(*pair, context) for pair in zip(numbers, golds, strict=True))
-    return None
+    golds = read_numbers(reference)
+    return _matches_list(answer, reference, golds, context) if golds else None
+
+
+def _matches_list(answer: str, reference: str, golds: list[Quantity], context: Context) -> bool:
+    """Whether an answer gives the numbers of a list, in any order where the reference is a set in braces."""
+    if is_interval(first_sentence(stated(answer) or answer[-READ:])):
+        return False
+    is_set = _SET.fullmatch(reference.strip()) is not None
+    for numbers in (_listed(answer), _listed(decimal_points(answer))):
+        if len(numbers) != len(golds):
+            continue
+        pairs = zip(_sorted(numbers), _sorted(golds), strict=True) if is_set else zip(numbers, golds, strict=True)
+        if all(same_number(number, gold, context) for number, gold in pairs):
+            return True
+    is_signed = "±" in answer or "\\pm" in answer
+    return is_signed and any(same(text, reference) for text in final_answers(answer[-READ:]))
+
+
+def _sorted(numbers: list[Quantity]) -> list[Quantity]:
+    return sorted(numbers, key=lambda quantity: quantity.value)
 
 
 def _matches_single(answer: str, reference: str, gold: Quantity, context: Context) -> bool:

@@ -23,7 +23,7 @@ from eyetest.scoring.rules import RULE_SETS, Reply
 from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.scoring.rules.options import word_set
 from eyetest.text import Level, holds_phrase, normalized, parse, same, words
-from eyetest.text.folding import LONGEST, without_article
+from eyetest.text.folding import EDGES, LONGEST, without_article
 from eyetest.text.numbers import READ
 
 _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "nor", "without"}
@@ -48,7 +48,9 @@ def names(text: str, phrase: str) -> bool:
     )
 
 
-_COPULA = re.compile(r"\b(?:is|are|was|were|be|shows?|says?|reads?|answer)\b:?|:\s")
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|be|shows?|says?|reads?|answer|ist|sind|es|son|é|são|è|sono|est|sont|là|adalah)\b:?|:\s|[是：]"
+)
 _JOINT = re.compile(r"[,;/&\n、，]|\b(?:and|or)\b")
 _NO_ITEM = word_set(
     "as which because since so with in on at by of for from but while where when who that it this these there then "
@@ -88,7 +90,7 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
 
 def _score_number(answer: str, reference: str, context: Context, *, matched: bool) -> float:
     """1 where a number matches that is no part of a refusal, or that opens a reply before its explanation."""
-    opening = _opening(answer)
+    opening = _opening(answer).strip(EDGES)
     bare = _BARE_NUMBER.fullmatch(opening) is not None
     if matched and not announces_number(answer):  # numbers in a refusal (``the two people``) are no answer
         matched = RULE_SETS["eyetest"].read(Reply(answer, ())).kind != "refused"

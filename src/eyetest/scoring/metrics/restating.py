@@ -23,7 +23,7 @@ _ENOUGH = 0.6
 _ENOUGH_FOR_YES = 0.8
 _LONGEST_QUESTION = 4_000
 _LONGEST_SENTENCE = 600
-_MOST_SENTENCES = 60
+_SENTENCES_AT_ENDS = 4  # those between are the argument
 _MOST_ADDED_WORDS = 3
 _NEIGHBOURS = 3
 _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?|[<>=≤≥]")
@@ -108,6 +108,8 @@ def _read_values() -> dict[str, list[Value]]:
             values[word] = [Value(f"compared {place}", sign) for place in range(len(read_table()["compared"]))]
     for colour in words_of("colours"):
         values[colour] = [Value("colour", colour.replace("grey", "gray").replace("golden", "gold"))]
+    for word in words_of("pairs"):
+        values[word] = [Value("number", "2")]
     for word, number in NUMBER_WORDS.items():
         values[word] = [Value("number", str(number))]
     return values
@@ -144,7 +146,10 @@ def answer_by_content(reply: str, question: str) -> Verdict | None:
     if asked is None:
         return None
     claims = []
-    for place, text in enumerate(_SENTENCE.split(reply)[:_MOST_SENTENCES]):
+    sentences = _SENTENCE.split(reply)
+    if len(sentences) > 2 * _SENTENCES_AT_ENDS:
+        sentences = sentences[:_SENTENCES_AT_ENDS] + sentences[-_SENTENCES_AT_ENDS:]
+    for place, text in enumerate(sentences):
         sentence = _read_sentence(text)
         claim = _judge(sentence, asked)
         if claim is None or (place > 0 and not claim.is_certain):
@@ -175,7 +180,7 @@ def _judge(sentence: Sentence, asked: Sentence) -> Claim | None:
     if not places or not sentence.words or not {"whether", "if"}.isdisjoint(sentence.words):
         return None
     excluded = {place for place in places if _is_excluded(asked.words[place], sentence)}
-    met = {place for place in places if asked.stems[place] in sentence.stems} - excluded
+    met = {place for place in places if _is_met(asked, place, sentence)} - excluded
     answered = met | excluded
     is_about_subject = sentence.words[0] in _words().pronouns and _has_predicate(asked, places, answered)
     is_compared = bool(met) and any(_asks_for_equality(asked.words[place]) for place in excluded)
@@ -204,6 +209,13 @@ def _judge_in_part(
 def _has_predicate(asked: Sentence, places: list[int], answered: set[int]) -> bool:
     """Whether a sentence with a pronoun for its subject answers the last word or a value that a question asks for."""
     return any(place == places[-1] or _values_of(asked.words[place]) for place in answered)
+
+
+def _is_met(asked: Sentence, place: int, sentence: Sentence) -> bool:
+    """Whether a sentence has a word of the question in any form, or another word with its value: *both* for *two*."""
+    if asked.stems[place] in sentence.stems:
+        return True
+    return not set(_values_of(asked.words[place])).isdisjoint(_values_in(sentence))
 
 
 def _is_excluded(word: str, sentence: Sentence) -> bool:
@@ -268,11 +280,12 @@ def _have_changed_places(asked: _Sides, stated: _Sides) -> bool:
 
 
 def _sides(sentence: Sentence) -> dict[str, _Sides]:
-    """The content words before and behind the first directed word of each kind, and near the first *to* or *into*."""
+    """The content words on both sides of *than* and of the first directed word of each kind, and near *to*."""
     sides: dict[str, _Sides] = {}
     for place, word in enumerate(sentence.words):
-        for kind, _ in _values_of(word):
-            if kind in _words().directed and kind not in sides:
+        kinds = {kind for kind, _ in _values_of(word) if kind in _words().directed}
+        for kind in kinds | ({word} & {"than"}):
+            if kind not in sides:
                 sides[kind] = _content(sentence, 0, place), _content(sentence, place + 1, len(sentence.words))
         if word in ("to", "into") and "to" not in sides:
             start = max(0, place - _NEIGHBOURS)

@@ -365,6 +365,7 @@ def _spellings(answer: str, gold: Quantity) -> list[str]:
 
 def matches_number(answer: str, reference: str, context: Context) -> bool | None:
     """Whether an answer gives the number or list that the reference is; None where the reference is neither."""
+    answer = answer[-READ:]
     if gold := read_number(reference):
         return _matches_single(answer, reference, gold, context)
     if _WHOLE_DECIMAL_COMMA.fullmatch(reference.strip()):

@@ -63,6 +63,7 @@ _JOINERS = re.compile(
 )
 _DIGIT_ZEROS = "٠۰०০੦૦௦౦೦൦๐"  # of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Tamil … and Thai
 _WESTERN_DIGITS = {ord(zero) + value: str(value) for zero in _DIGIT_ZEROS for value in range(10)}
+_OTHER_DIGIT = re.compile(f"[{''.join(map(chr, _WESTERN_DIGITS))}٫٬٪]")
 _WESTERN_DIGITS |= {ord("٫"): ".", ord("٬"): ",", ord("٪"): "%"}
 _PRIME = re.compile(r"\b\w['’′]++\W*$")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -123,7 +124,7 @@ def undressed(text: str) -> str:
 
 def western_digits(text: str) -> str:
     """A text with the digits of other scripts as 0 to 9."""
-    return text if text.isascii() else text.translate(_WESTERN_DIGITS)
+    return text.translate(_WESTERN_DIGITS) if _OTHER_DIGIT.search(text) else text
 
 
 def english_joiners(text: str) -> str:

@@ -9,6 +9,7 @@ several numbers asks for the same numbers in the same order.
 
 import math
 import re
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import pairwise
 
@@ -41,7 +42,8 @@ _FOREIGN_ANSWER = (
     r"|(?:الإجابة|الجواب|الاجابة)(?: [^\W\d]{1,12}){0,2} ?(?::|هي|هو)[ *:]{0,4}|(?:उत्तर|जवाब)(?: है)? ?[:：-][ *]{0,4}"
 )
 _ANSWER_ABROAD = re.compile(_FOREIGN_ANSWER, re.IGNORECASE)
-_FOREIGN_NOUNS = (*_ANSWER_NOUNS.split("|"), "答", "正解", "답", "جواب", "جابة", "उत्तर", "जवाब")
+_FOREIGN_NOUNS = tuple(_ANSWER_NOUNS.split("|"))
+_FOREIGN_NOUNS += ("答", "正解", "解答", "정답", "답", "الإجابة", "الجواب", "الاجابة", "उत्तर", "जवाब")
 _ANSWER = re.compile(
     r"(?<![^\W_])answer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?|#### ?", re.IGNORECASE
 )
@@ -76,9 +78,21 @@ def announcement(text: str) -> str | None:
 
 
 def _announced_abroad(text: str) -> list[re.Match[str]]:
-    """Where an answer is announced in a language other than English."""
-    lower = text.casefold()
-    return list(_ANSWER_ABROAD.finditer(text)) if any(noun in lower for noun in _FOREIGN_NOUNS) else []
+    """Where an answer is announced in a language other than English, in order."""
+    lower = text.lower()
+    if len(lower) != len(text):
+        return list(_ANSWER_ABROAD.finditer(text))
+    starts = {start for noun in _FOREIGN_NOUNS for start in _places(lower, noun)}
+    matches = (_ANSWER_ABROAD.match(text, start) for start in sorted(starts))
+    return [match for match in matches if match]
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Where a word stands in a text."""
+    start = text.find(word)
+    while start >= 0:
+        yield start
+        start = text.find(word, start + len(word))
 
 
 def _end_of_tagged(text: str) -> int:
@@ -301,6 +315,7 @@ def _computed(text: str) -> Quantity | None:
     return None
 
 
+@lru_cache(maxsize=8)
 def _quantities(text: str) -> tuple[str, list[Quantity]]:
     plain = plain_text(text, lone_one=False)
     quantities = find_quantities(plain)
@@ -381,7 +396,8 @@ def _matches_list(answer: str, reference: str, golds: list[Quantity], context: C
     if is_interval(first_sentence(stated(answer) or answer[-READ:])):
         return False
     is_set = _SET.fullmatch(reference.strip()) is not None
-    for numbers in (_listed(answer), _listed(decimal_points(answer))):
+    for spelling in dict.fromkeys((answer, decimal_points(answer))):
+        numbers = _listed(spelling)
         if len(numbers) != len(golds):
             continue
         pairs = zip(_sorted(numbers), _sorted(golds), strict=True) if is_set else zip(numbers, golds, strict=True)

@@ -8,8 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from eyetest.text.expressions import Tokens, is_formula, read_expression, same_expression, value_of
+from eyetest.text.expressions import is_formula, read_expression, same_expression, value_of
 from eyetest.text.folding import LONGEST, composed, english_joiners, normalized, telling_words
+from eyetest.text.intervals import Tokens
 from eyetest.text.numbers import NumberReading, Quantity, agrees, counted, in_base_units, read_measure, unit_of
 from eyetest.text.tex import parsable_tex
 

@@ -273,8 +273,8 @@ def _given(text: str) -> _Given | None:
     if is_cut:
         since = len(plain.rstrip()) - sum(map(len, _SENTENCE_END.split(plain.strip())[-2:])) - 1
         quantities = [quantity for quantity in quantities if quantity.start >= since]
-    if concluded := _concluded_number(plain, quantities):
-        return _Given(plain, concluded, True)
+    if only_number := _concluded_number(plain, quantities):
+        return _Given(plain, only_number, True)
     for place in range(len(quantities) - 1, -1, -1):
         start = quantities[place].start
         if _COMES_NEXT.search(plain[max(0, start - _CUE_LENGTH) : start]):

@@ -71,7 +71,10 @@ class Sentence(NamedTuple):
 @cache
 def read_table() -> dict[str, str | list[str]]:
     """The table ``verdicts.yaml``."""
-    return parse_yaml((files(__package__) / "verdicts.yaml").read_text("utf-8"), "verdicts.yaml")
+    table: dict[str, str | list[str]] = parse_yaml(
+        (files(__package__) / "verdicts.yaml").read_text("utf-8"), "verdicts.yaml"
+    )
+    return table
 
 
 def words_of(name: str) -> list[str]:

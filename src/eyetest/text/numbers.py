@@ -298,7 +298,7 @@ def find_quantities(plain: str) -> list[Quantity]:
 
 
 _INTERVAL = re.compile(r"\[[^\[\](){}]{3,100}\)|\([^\[\](){}]{3,100}\]")
-_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*¢]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
+_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*¢€£¥₹]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
 _LEAD = re.compile(r"(?:(?P<label>[A-Za-z]{1,3}) ?[=≈:]|[~≈≤≥<>$€£¥₹({\[ ])*")
 _NAMED_VALUE = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]\}?|[₀-₉0-9])?\s?=\s?)?"
 _LISTED = re.compile(

@@ -1,7 +1,7 @@
 """Open and yes/no replies of many languages and habits, and properties that hold for all of their kind.
 
-``open_replies.jsonl`` holds 203 replies with their labels: the first 133 were written before the metrics were changed
-for them, the other 70 before any metric was run on them (``design/reading.md`` has the figures).
+``open_replies.jsonl`` holds 263 replies with their labels: the first 133 were written before the metrics were changed
+for them, the next 70 and 60 before any metric was run on them (``design/reading.md`` has the figures).
 """
 
 import json
@@ -19,10 +19,14 @@ from tests.scoring.metrics import item_metric
 REPLIES = [
     json.loads(line) for line in Path(__file__).with_name("open_replies.jsonl").read_text("utf-8").splitlines()
 ]
-NOT_READ = {"<answer>1:4</answer>", "It was founded in 1998, 26 years ago."}
-"""A ratio is no fraction by decision; a number in front of its own explanation in numbers is not told apart."""
-NOT_READ_VERDICTS = {"The temperature in May is lower than in July."}
-"""*May* is a month here, and a word of no content elsewhere."""
+NOT_READ = {
+    "<answer>1:4</answer>", "It was founded in 1998, 26 years ago.", "The city is Paris, France.",
+    "The ratio is 3 to 4.",
+}  # fmt: skip
+"""A ratio is no fraction by decision, ``3 to 4`` a range, ``Paris, France`` a list; a number that another one follows
+as its explanation is not told apart."""
+NOT_READ_VERDICTS = {"The temperature in May is lower than in July.", "The shape is a rectangle."}
+"""*May* is a month here, and a word of no content elsewhere; a rectangle may be a square."""
 
 
 def score_open(reply: str, gold: str, question: str = "") -> float | None:

@@ -164,6 +164,20 @@ def final_answers(answer: str) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text]
 
 
+_BULLET = re.compile(r"\s{0,8}(?:[-*•+]|[0-9]{1,2}[.)])\s+(\S.{0,100})")
+
+
+def bulleted_list(answer: str) -> str:
+    """The list whose items are the last lines of an answer, as one line; empty where they are none."""
+    items: list[str] = []
+    for line in reversed(answer.strip()[-LONGEST:].splitlines()):
+        match = _BULLET.fullmatch(line)
+        if match is None:
+            break
+        items.append(match[1].strip(EDGES))
+    return ", ".join(reversed(items)) if len(items) > 1 else ""
+
+
 def _last_typeset(text: str) -> str:
     """The last formula that a text sets between dollar signs or TeX brackets."""
     formulas = _TYPESET.findall(text[-LONGEST:])
@@ -210,8 +224,10 @@ _GROUPED_POINTS = re.compile(
 )
 _WHOLE_DECIMAL_COMMA = re.compile(r"[^\d,;]{0,4}\d+,\d+[^\d,;]{0,12}")
 _SET = re.compile(r"\$*\s*\\?\{.*\}\s*\$*", re.DOTALL)
+# What says the same number again at the end: in another unit, rounded, or by its parts
 _REPHRASED = re.compile(
     r"(?:,? (?:which|that) (?:equals|is (?:equal to|about|the same as)|corresponds to|means)\b|, i\.e\.)[^\n]{0,200}$"
+    r"|(?<=[0-9}]) ?(?:≈|\\approx) ?[-0-9.,]{1,20}[^\n0-9]{0,20}$| \([^()\n]{1,200}\)[\s.*]{0,5}$"
 )
 _COMMA_INSIDE = re.compile(r",[0-9]")
 _FEWEST_GROUPED = 1_000
@@ -403,6 +419,8 @@ def _matches_list(answer: str, reference: str, golds: list[Quantity], context: C
         pairs = zip(_sorted(numbers), _sorted(golds), strict=True) if is_set else zip(numbers, golds, strict=True)
         if all(same_number(number, gold, context) for number, gold in pairs):
             return True
+    if same(bulleted_list(answer), reference):
+        return True
     is_signed = "±" in answer or "\\pm" in answer
     return is_signed and any(same(text, reference) for text in final_answers(answer[-READ:]))
 

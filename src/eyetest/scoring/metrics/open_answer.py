@@ -10,6 +10,7 @@ from functools import partial
 from eyetest.scoring.metrics import BestReference, Context
 from eyetest.scoring.metrics.number import (
     announces_number,
+    bulleted_list,
     conclusion,
     final_answers,
     first_sentence,
@@ -115,8 +116,10 @@ def _score_text(answer: str, reference: str, context: Context) -> float:
 
 
 def _listed_last(end: str, reference: str) -> list[str]:
-    """The list that a conclusion ends with, where the reference is a list: ``The months are May and June.``"""
-    return [_COPULA.split(conclusion(end))[-1]] if parse(reference).kind == "list" else []
+    """The lists that an answer ends with, in a line or as lines, where the reference is a list."""
+    if _JOINT.search(reference) is None:
+        return []
+    return [_COPULA.split(conclusion(end))[-1], bulleted_list(end)]
 
 
 def _commits(answer: str, letter: str) -> bool:

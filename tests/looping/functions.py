@@ -4,14 +4,24 @@ from collections.abc import Iterator
 
 from eyetest import text as texts
 from eyetest.benchmarks.options import split_options
-from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, ItemMetric, number, open_answer, same_text
+from eyetest.scoring.metrics import (
+    METRICS,
+    Context,
+    CorpusMetric,
+    ItemMetric,
+    number,
+    open_answer,
+    restating,
+    same_text,
+    verdicts,
+)
 from eyetest.scoring.metrics.captions import caption_tokens
 from eyetest.scoring.rules import RULE_SETS, Reply, RuleSet, judged
 from eyetest.scoring.rules.cleaning import clean, reply_proper
 from eyetest.scoring.rules.options import prepare, tokenise
 from eyetest.scoring.scorer import answer_part
 from eyetest.tabular.table import parse_list
-from eyetest.text import expressions, folding, formulas, numbers
+from eyetest.text import expressions, folding, formulas, numbers, tex
 from tests.looping.loops import Function
 
 OPTIONS = (
@@ -80,7 +90,14 @@ def short_texts() -> Iterator[tuple[str, Function]]:
     yield "names", lambda text: open_answer.names(text, "a cat")
     yield "names its beginning", lambda text: open_answer.names(text, text[:500])
     yield "one of several", lambda text: open_answer.is_one_of_several(text, "cat")
-    yield "yes or no", same_text.read_yes_no
+    yield "yes or no", verdicts.read_verdict
+    yield (
+        "yes or no by content",
+        lambda text: restating.answer_by_content(text, "Is the top line longer than the other?"),
+    )
+    yield "yes or no to a question", lambda text: restating.answer_by_content("The top line is longer.", text)
+    yield "parsable TeX", tex.parsable_tex
+    yield "bullets", number.bulleted_list
     yield "vqa", same_text.vqa_normalise
     yield "asks when", same_text.asks_when
     yield "caption", caption_tokens

@@ -94,3 +94,40 @@ def test_open_scores_them_as_labelled(half: str, sources: dict[str, Source]) -> 
             wrong.append((label["source"], label["row"]))
     assert len(clear) >= 150
     assert 1 - len(wrong) / len(clear) >= LEAST_SCORED[half], wrong
+
+
+LABELLED_SOURCES = (
+    "gemini_bench", "hallusion", "kor_open", "lmms_vlm_bias", "mmocr_ESTVQA_CN", "mmocr_textVQA", "r1v",
+    "tempcompass", "theoremqa", "zeroeval_gsm",
+)  # fmt: skip
+LEAST_IN_A_SOURCE, LEAST_IN_ALL = 0.95, 0.98
+
+
+@pytest.fixture(scope="module")
+def open_replies(shared: Path) -> list[dict[str, Any]]:
+    """Open and yes/no replies of ten sources that have a clear label."""
+    files = [shared / "data/replies" / f"{name}_open.jsonl" for name in ("dev3", "dev4")]
+    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return [row for row in rows if row["label"] != "?"]
+
+
+def is_scored_as_labelled(row: dict[str, Any]) -> bool:
+    context = Context(row["question"])
+    labels = {str(row["label"]), *map(str, row["alt"])}
+    if row["task"] == "yes-no":
+        verdicts = {name: item_metric("yes-no").score(row["reply"], [name], context) for name in ("yes", "no")}
+        return next((name for name, score in verdicts.items() if score), "none") in labels
+    golds = row["gold"] if isinstance(row["gold"], list) else [row["gold"]]
+    return str(int(item_metric("open").score(row["reply"], golds, context) or 0)) in labels
+
+
+def test_open_and_yes_no_replies_of_each_source_are_scored_as_labelled(open_replies: list[dict[str, Any]]) -> None:
+    assert {row["source"] for row in open_replies} == set(LABELLED_SOURCES)
+    right = {
+        name: [is_scored_as_labelled(row) for row in open_replies if row["source"] == name]
+        for name in LABELLED_SOURCES
+    }
+    shares = {name: sum(outcomes) / len(outcomes) for name, outcomes in right.items()}
+    assert min(shares.values()) >= LEAST_IN_A_SOURCE, shares
+    everything = [outcome for outcomes in right.values() for outcome in outcomes]
+    assert sum(everything) / len(everything) >= LEAST_IN_ALL

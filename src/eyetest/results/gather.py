@@ -47,7 +47,8 @@ from eyetest.runs.folder import SENTENCES
 from eyetest.runs.importing import LABEL_BY_DEFAULT
 from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame, scan_table
 from eyetest.scoring import Scorer
-from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
+from eyetest.scoring.metrics.same_text import edit_similarity
+from eyetest.scoring.metrics.verdicts import read_verdict
 
 _EXCHANGED = {name: EXCHANGED_TYPES[name] for name in ("request", "whose", "worth")}
 
@@ -185,7 +186,7 @@ def pool_keys(runs: Sequence[Run], pool: Benchmark) -> list[Benchmark | None]:
 
 
 def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
-    says = pl.col("text").map_elements(read_yes_no, pl.String) if verdicts else pl.lit(None, pl.String)
+    says = pl.col("text").map_elements(read_verdict, pl.String) if verdicts else pl.lit(None, pl.String)
     replies = responses_frame(run.path, (*ANSWER, *SPENT)).with_columns(
         pl.lit(name).alias("benchmark"), says.alias("says")
     )

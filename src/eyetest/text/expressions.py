@@ -3,13 +3,14 @@
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import add, mul, neg, sub, truediv
 from typing import Any
 
 from eyetest.text.folding import trimmed, undressed
 from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
+from eyetest.text.intervals import RELATIONS, Interval, RealSet, Tokens, are_enclosed, read_set, split_tokens
 from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
 
 MOST_BITS = 10_000  # before the point, or of zeros behind it
@@ -17,6 +18,7 @@ _SCALES = (1.0, 0.02, 70.0, 2000.0)  # of symbols, at each point
 _DIGITS = 150
 _AGREED, _ZERO = 1e-60, 1e-100  # relative difference of equal values, and what rounding may leave of zero
 _REAL = 1e-9
+_FEWEST_POINTS = 3
 _UNDECIDED = (ArithmeticError, ValueError, KeyError, TypeError)
 _CALLS = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "ln")}
 _CALLS |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "log": "log10", "lg": "log10"}
@@ -54,7 +56,8 @@ def _operation(mp: Any, kind: object, values: list[Any]) -> Any:
         if abs(exponent) * size > MOST_BITS:
             raise ArithmeticError
         return mp.power(base, exponent)
-    return {"factorial": mp.factorial, "binomial": mp.binomial}[str(kind)](*values)
+    functions = {"factorial": mp.factorial, "binomial": mp.binomial, "floor": mp.floor, "ceil": mp.ceil}
+    return functions[str(kind)](*values)
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
@@ -120,19 +123,35 @@ def same_formula(one: Tree, other: Tree) -> bool:
     return absolute[0] == absolute[1] and bool(agree(one, other))
 
 
+def are_proportional(one: Tree, other: Tree) -> bool:
+    """Whether one formula with symbols is a constant, not 0, times the other, by its values at a few points."""
+    import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
+
+    if not symbols(one) or symbols(one) != symbols(other):
+        return False
+    ratios = []
+    for number in range(len(_SCALES)):
+        first, second = _value_at(one, number), _value_at(other, number)
+        if first is None or second is None or abs(first) < _ZERO or abs(second) < _ZERO:
+            continue
+        with mpmath.workdps(_DIGITS):
+            ratios.append(first / second)
+    if len(ratios) < _FEWEST_POINTS:
+        return False
+    with mpmath.workdps(_DIGITS):
+        return all(abs(ratio - ratios[0]) <= _AGREED * abs(ratio) for ratio in ratios)
+
+
 def _with_plus(tree: Tree) -> Tree:
     parts = (_with_plus(part) if isinstance(part, tuple) else part for part in tree[1:])
     return ("add" if tree[0] == "pm" else tree[0], *parts)
 
 
-Tokens = list[FormulaToken]
 _Chain = list[tuple[str, Tokens]]
 
-_OPENING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 _SEPARATORS = frozenset((",", ";", "and", "or"))
 _EQUAL = frozenset(("=", "≈"))
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≈": "≈", "≠": "≠"}
-_RELATIONS = frozenset(_TURNED)
 _PAIRED = ("ratio", "range")
 _RANGE = re.compile(r"([-+]?[0-9.,]+) (?:to|through) ([0-9.,]+)")
 
@@ -141,7 +160,10 @@ def read_expression(text: str) -> Tokens | None:
     """The tokens of an answer; None for texts that cannot be a formula."""
     plain = trimmed(undressed(text))
     tokens = tokenise(_RANGE.sub(r"\1-\2", plain) if _RANGE.fullmatch(plain) else plain)
-    return None if not tokens or any(token.kind == "unknown" for token in tokens) else tokens
+    if not tokens or any(token.kind == "unknown" for token in tokens):
+        return None
+    is_empty_set = [token.kind for token in tokens] == ["\\{", "\\}"]
+    return [FormulaToken("symbol", "emptyset", 0)] if is_empty_set else tokens
 
 
 def is_formula(tokens: Tokens | None) -> bool:
@@ -150,14 +172,53 @@ def is_formula(tokens: Tokens | None) -> bool:
         return False
     if all(token.kind == "symbol" for token in tokens) and any(token.glued for token in tokens):
         return False
-    members = [member for part in _parts(tokens)[1] for _, member in _split(part, _RELATIONS)]
-    return bool(members) and all(map(_terms, members))
+    if (numbers := read_set(tokens)) and numbers.is_certain:
+        return True
+    parts = _parts(tokens)[1]
+    return all(map(_is_list if len(parts) > 1 else _is_relation, parts))
+
+
+def _without_names(tokens: Tokens) -> Tokens:
+    """The tuple that ``(p, q) = (3, 2)`` gives; other tokens as they are."""
+    chain = split_tokens(tokens, "=")
+    is_named_tuple = len(chain) == 2 and all(_is_tuple(member) for _, member in chain)
+    is_named = is_named_tuple and all(token.kind in ("symbol", "(", ")", ",") for token in chain[0][1])
+    return chain[1][1] if is_named else tokens
+
+
+def _are_solutions(parts: list[Tokens]) -> bool:
+    """Whether the parts of a list without brackets say themselves what they are: tuples, or named values."""
+    return all(map(_is_tuple, parts)) or all(len(split_tokens(part, "=")) == 2 for part in parts)
+
+
+def _is_list(tokens: Tokens) -> bool:
+    """Whether a part of a list is itself a list of formulas in brackets, or a formula."""
+    return is_formula(tokens) if _is_tuple(tokens) else _is_relation(tokens)
+
+
+def _is_tuple(tokens: Tokens) -> bool:
+    return are_enclosed(tokens) and len(_parts(tokens)[1]) > 1
+
+
+def _is_relation(tokens: Tokens) -> bool:
+    """Whether tokens are one formula, or several with relations between them."""
+    return all(_terms(member) for _, member in split_tokens(tokens, RELATIONS))
+
+
+def are_several(tokens: Tokens) -> bool:
+    """Whether an answer is a list, without brackets, of formulas that have different values and no names."""
+    brackets, parts, _ = _parts(tokens)
+    if brackets or len(parts) < 2 or not is_formula(tokens):
+        return False
+    if any(len(split_tokens(part, RELATIONS)) > 1 for part in parts):
+        return False
+    return not all(_same_member(parts[0], part) for part in parts[1:])
 
 
 def value_of(tokens: Tokens) -> tuple[float, str] | None:
     """The number that an answer evaluates to, and its unit; None where there is none."""
     _, parts, _ = _parts(tokens)
-    chain = _split(parts[0], _RELATIONS) if len(parts) == 1 else []
+    chain = split_tokens(parts[0], RELATIONS) if len(parts) == 1 else []
     if not chain or any(sign not in _EQUAL for sign, _ in chain[1:]):
         return None
     for tree, unit in _terms(chain[-1][1]):
@@ -169,40 +230,71 @@ def value_of(tokens: Tokens) -> tuple[float, str] | None:
 
 def same_expression(one: Tokens, other: Tokens) -> bool:
     """Whether two answers are the same mathematically."""
-    around, parts, free = _parts(one)
-    around_other, parts_other, free_other = _parts(other)
+    sets = (read_set(one), read_set(other))
+    if sets[0] and sets[1] and (sets[0].is_certain or sets[1].is_certain):
+        return _same_set(sets[0], sets[1])
+    around, parts, free = _parts(_without_names(one))
+    around_other, parts_other, free_other = _parts(_without_names(other))
+    signs = [any(_has_both_signs(part) for part in side) for side in (parts, parts_other)]
+    if signs[0] != signs[1]:
+        return _same_in_any_order(_with_each_sign(parts), _with_each_sign(parts_other))
     if len(parts) != len(parts_other) or (around and around_other and around != around_other):
         return False
-    if len(parts) > 1 and (free or free_other):
+    is_bare = not around and not around_other
+    if len(parts) > 1 and (free or free_other or (is_bare and _are_solutions(parts) and _are_solutions(parts_other))):
         return _same_in_any_order(parts, parts_other)
     return all(_same_member(left, right) for left, right in zip(parts, parts_other, strict=True))
-
-
-def _split(tokens: Tokens, kinds: Iterable[str]) -> _Chain:
-    """The runs between tokens of some kinds outside brackets, each with the token before it."""
-    runs: _Chain = [("", [])]
-    depth = 0
-    for token in tokens:
-        depth += (token.kind in _OPENING) - (token.kind in _OPENING.values())
-        if depth == 0 and token.kind in kinds:
-            runs.append((token.kind, []))
-        else:
-            runs[-1][1].append(token)
-    return runs
 
 
 def _parts(tokens: Tokens) -> tuple[str, list[Tokens], bool]:
     """The brackets around a list, its parts, and whether their order is free."""
     brackets = ""
-    enclosed = len(tokens) > 2 and tokens[0].kind in _OPENING and tokens[-1].kind in (")", "]", "}", "\\}")
-    if enclosed and (tokens[0].kind == "\\{" or len(_split(tokens[1:-1], _SEPARATORS)) > 1):
+    enclosed = len(tokens) > 2 and are_enclosed(tokens)
+    if enclosed and (tokens[0].kind == "\\{" or len(split_tokens(tokens[1:-1], _SEPARATORS)) > 1):
         brackets, tokens = (tokens[0].kind + tokens[-1].kind).replace("\\", ""), tokens[1:-1]
-    runs = _split(tokens, _SEPARATORS)
+    runs = split_tokens(tokens, _SEPARATORS)
     parts = [run for sign, run in runs if run or not sign]
     return brackets, parts, brackets == "{}" or any(sign == "or" for sign, _ in runs)
 
 
+def _same_set(one: RealSet, other: RealSet) -> bool:
+    """Whether two sets of real numbers have the same intervals, in any order, of the same variable."""
+    if one.variable and other.variable and one.variable != other.variable:
+        return False
+    if len(one.intervals) != len(other.intervals):
+        return False
+    left = list(other.intervals)
+    for interval in one.intervals:
+        match = next((candidate for candidate in left if _same_interval(interval, candidate)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _same_interval(one: Interval, other: Interval) -> bool:
+    if one.brackets != other.brackets:
+        return False
+    return _same_term(list(one.low), list(other.low)) and _same_term(list(one.high), list(other.high))
+
+
+def _has_both_signs(tokens: Tokens) -> bool:
+    return any(token.kind == "pm" for token in tokens)
+
+
+def _with_each_sign(parts: list[Tokens]) -> list[Tokens]:
+    """The parts of a list, and for each that has ``±`` the one with plus and the one with minus."""
+    expanded = []
+    for part in parts:
+        for sign in "+-" if _has_both_signs(part) else "+":
+            signed = FormulaToken(sign, sign, 0)
+            expanded.append([signed if token.kind == "pm" else token for token in part])
+    return expanded
+
+
 def _same_in_any_order(ones: list[Tokens], others: list[Tokens]) -> bool:
+    if len(ones) != len(others):
+        return False
     left = list(others)
     for part in ones:
         match = next((other for other in left if _same_member(part, other)), None)
@@ -213,14 +305,27 @@ def _same_in_any_order(ones: list[Tokens], others: list[Tokens]) -> bool:
 
 
 def _same_member(one: Tokens, other: Tokens) -> bool:
-    ones, others = _split(one, _RELATIONS), _split(other, _RELATIONS)
+    ones, others = split_tokens(one, RELATIONS), split_tokens(other, RELATIONS)
     if any(sign not in _EQUAL for sign, _ in (*ones[1:], *others[1:])):
         return _same_inequality(ones, others)
     if len(ones) == 1 or len(others) == 1:
         return any(_same_term(left, right) for left in _results(ones) for right in _results(others))
     (left, left_end), (right, right_end) = ((chain[0][1], chain[-1][1]) for chain in (ones, others))
     same_name = spelt(left).replace(" ", "") == spelt(right).replace(" ", "") or _same_term(left, right)
-    return same_name and _same_term(left_end, right_end)
+    if same_name and _same_term(left_end, right_end):
+        return True
+    return len(ones) == len(others) == 2 and _same_equation(ones, others)
+
+
+def _same_equation(ones: _Chain, others: _Chain) -> bool:
+    """Whether the difference of the sides of one equation is a constant multiple of that of the other."""
+    first, second = _differences(ones), _differences(others)
+    return any(are_proportional(left, right) for left in first for right in second)
+
+
+def _differences(chain: _Chain) -> list[Tree]:
+    sides = [parse_formula(member) for _, member in chain]
+    return [("sub", left, right) for left in sides[0] for right in sides[1]]
 
 
 def _results(chain: _Chain) -> list[Tokens]:
@@ -245,7 +350,7 @@ def _same_inequality(ones: _Chain, others: _Chain) -> bool:
 
 def _terms(tokens: Tokens) -> list[tuple[Tree, str]]:
     """The readings of a formula: as written, and without the unit after it, with that unit."""
-    ratio = _split(tokens, frozenset(":"))
+    ratio = split_tokens(tokens, frozenset(":"))
     if len(ratio) > 1:
         members = [parse_formula(member) for _, member in ratio]
         return [(("ratio", *(member[0] for member in members)), "")] if all(members) else []
@@ -274,6 +379,8 @@ def can_be_unit(text: str) -> bool:
 
 
 def _same_term(one: Tokens, other: Tokens) -> bool:
+    if _is_tuple(one) and _is_tuple(other):
+        return same_expression(one, other)
     return any(
         agrees(counted(left_unit), counted(right_unit)) and _same_tree(left, right)
         for left, left_unit in _terms(one)

@@ -26,6 +26,7 @@ _NORMALISED_AT_ONCE = 1_024  # Python sorts a run of combining marks in quadrati
 RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]+")
 _LOWERED = re.compile("[₀-₉]+")
 FLAT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ₀₁₂₃₄₅₆₇₈₉", "0123456789-+n0123456789")
+THIN_COMMA = re.compile(r",\\!\s?(?=\d{3})")  # thousands as ``32,\!349``
 VULGAR = re.compile("(?<=[0-9])([¼½¾⅐-⅞])")
 WORDED = (
     r"\\(?:text|mathrm|textrm|mathbf|textbf|textit|mathit|rm|bf|mbox|operatorname|mathcal|mathsf|emph|underline)\b\*?"
@@ -48,6 +49,22 @@ _ARTICLE = re.compile(r"(?:the (?=\w)|an? (?=[^\W\d_]{2}))", re.IGNORECASE)
 _IDLE_BLANK = re.compile(r" (?=[^\w]|_)|(?<=[\W_]) |(?<=[^\W\d_]) (?=\d)|(?<=\d) (?=[^\W\d_])")
 _SYMBOLIC = re.compile(r"[\d=^+<>]")
 _WRITTEN = re.compile(r"\w+")
+# Words for *and* and *or* that are no variable of a formula, as ``e``, ``y``, ``i`` and ``o`` are. Chinese, Japanese
+# and Korean ones count between formulas alone: 和平 is one word.
+_AND_WORDS = "và|et|und|sowie|dan|och|oraz|ve|та|и|і|و"
+_OR_WORDS = "hoặc|ou|oder|atau|lub|eller|veya|или|або|чи|أو"
+_AND_SIGNS = "以及|および|그리고|和|与|與|及|と|및"
+_OR_SIGNS = "または|或者|或|또는|혹은"
+_BEFORE_SIGN, _AFTER_SIGN = r"(?<=[0-9A-Za-z)}$°%]) ?", r" ?(?=[0-9A-Za-z(${\\√-])"
+_JOINERS = re.compile(
+    rf"(?P<and>\s(?:{_AND_WORDS})\s|{_BEFORE_SIGN}(?:{_AND_SIGNS}){_AFTER_SIGN})"
+    rf"|\s(?:{_OR_WORDS})\s|{_BEFORE_SIGN}(?:{_OR_SIGNS}){_AFTER_SIGN}",
+    re.IGNORECASE,
+)
+_DIGIT_ZEROS = "٠۰०০੦૦௦౦೦൦๐"  # of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Tamil … and Thai
+_WESTERN_DIGITS = {ord(zero) + value: str(value) for zero in _DIGIT_ZEROS for value in range(10)}
+_OTHER_DIGIT = re.compile(f"[{''.join(map(chr, _WESTERN_DIGITS))}٫٬٪]")
+_WESTERN_DIGITS |= {ord("٫"): ".", ord("٬"): ",", ord("٪"): "%"}
 _PRIME = re.compile(r"\b\w['’′]++\W*$")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _WORD = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*(?:st|nd|rd|th)?|[^\W0-9]\w*|[^\w\s.,;:!?\"'`’“”()\[\]{}*…-]|-(?=[0-9])")
@@ -90,6 +107,7 @@ def folded(text: str) -> str:
 
 def undressed(text: str) -> str:
     """A text without typesetting: dollar signs, thin spaces, bold; superscripts become powers."""
+    text = western_digits(text)
     if not _IS_DRESSED.search(text):
         return _TIMES_TEN.sub(" × ", spaced(text))
     text = _HTML.sub(lambda m: f"{'^' if m[1] == 'sup' else '_'}{{{m[2]}}}", text)
@@ -99,8 +117,19 @@ def undressed(text: str) -> str:
     text = RAISED.sub(lambda m: f"^{{{m[0].translate(FLAT)}}}", text)
     text = _LOWERED.sub(lambda m: f"_{{{m[0].translate(FLAT)}}}", text)
     text = composed(text).replace("⁄", "/").replace("−", "-").replace("–", "-").replace("{,}", ",")
+    text = THIN_COMMA.sub(",", text)
     text = _DEGREE.sub("°", _DRESSING.sub(lambda m: "" if m[0][1:2] in tuple("!rlbB") else " ", text))
     return _TIMES_TEN.sub(" × ", text)
+
+
+def western_digits(text: str) -> str:
+    """A text with the digits of other scripts as 0 to 9."""
+    return text.translate(_WESTERN_DIGITS) if _OTHER_DIGIT.search(text) else text
+
+
+def english_joiners(text: str) -> str:
+    """A text with the words for *and* and *or* of other languages as ``and`` and ``or``."""
+    return _JOINERS.sub(lambda match: " and " if match["and"] else " or ", text)
 
 
 def unworded(text: str) -> str:

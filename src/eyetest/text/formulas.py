@@ -11,7 +11,10 @@ Tree = tuple[object, ...]
 DEEPEST = 60
 MOST_TOKENS = 300
 
-_SAME_SYMBOL = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi"}
+_SAME_SYMBOL = {
+    "varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varnothing": "emptyset", "∅": "emptyset",
+    "emptyset": "emptyset",
+}  # fmt: skip
 _SYMBOLS = frozenset((*GREEK.values(), *_SAME_SYMBOL))
 FUNCTIONS = frozenset(
     ("sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "ln", "log",
@@ -30,7 +33,8 @@ _KINDS = {
     "circ": "degree", "degree": "degree", "°": "degree", "%": "%", "lvert": "|", "rvert": "|", "vert": "|", "|": "|",
     "mid": "|", "langle": "(", "rangle": ")", "lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}",
     "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt", "√": "sqrt", "binom": "binom",
-    "colon": ":", "∶": ":",
+    "colon": ":", "∶": ":", "lfloor": "⌊", "rfloor": "⌋", "⌊": "⌊", "⌋": "⌋", "lceil": "⌈", "rceil": "⌉", "⌈": "⌈",
+    "⌉": "⌉",
 }  # fmt: skip
 _PLAIN = frozenset("+-^_()[]{}=,;:!")
 _PROSE = re.compile(r"\s\$?\s?[A-Za-z]")
@@ -111,8 +115,9 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[FormulaT
 
 _SUMS = {"+": "add", "-": "sub", "pm": "pm"}
 _PRODUCTS = {"*": "mul", "/": "div"}
-_CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|", "\\{": "\\}"}
-_BEGINS = frozenset(("number", "symbol", "constant", "function", "frac", "sqrt", "binom"))
+_CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|", "\\{": "\\}", "⌊": "⌋", "⌈": "⌉"}
+_ENCLOSING = {"|": "abs", "⌊": "floor", "⌈": "ceil"}
+_BEGINS = frozenset(("number", "symbol", "constant", "function", "frac", "sqrt", "binom", "⌊", "⌈"))
 _BRACKETS = ("(", "[", "{")
 _END = FormulaToken("end", "", 0)
 
@@ -235,7 +240,7 @@ class _Parser:
             return ("symbol", f"{token.text}_{self.subscript()}" if self.takes("_") else token.text)
         if token.kind in _CLOSING:
             tree = self.group(_CLOSING[token.kind])
-            return ("abs", tree) if token.kind == "|" else tree
+            return (_ENCLOSING[token.kind], tree) if token.kind in _ENCLOSING else tree
         if token.kind in ("frac", "binom"):
             return ("div" if token.kind == "frac" else "binomial", self.argument(), self.argument())
         if token.kind == "sqrt":
@@ -249,6 +254,8 @@ class _Parser:
     def mixed(self, token: FormulaToken) -> Tree:
         r"""A number, or a mixed one: ``2\frac{1}{3}`` and ``2 1/3``."""
         number: Tree = ("number", token.text)
+        if self.peek().kind == "_":
+            return self.based(token)
         if not token.text.isdigit():
             return number
         kinds = [self.peek(ahead).kind for ahead in range(7)]
@@ -262,6 +269,16 @@ class _Parser:
         if kinds[0] == "number":
             raise NoFormulaError
         return number
+
+    def based(self, token: FormulaToken) -> Tree:
+        """A number in the base that its subscript names: ``101_2``."""
+        self.take("_")
+        base = self.subscript()
+        if not base.isdecimal() or not 2 <= int(base) <= 36 or not token.text.isdecimal():
+            raise NoFormulaError
+        if any(int(digit) >= int(base) for digit in token.text):
+            raise NoFormulaError
+        return ("number", str(int(token.text, int(base))))
 
     def subscript(self) -> str:
         if not self.takes("{"):

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from eyetest.text.folding import FLAT, MATH, RAISED, VULGAR, composed, unworded
+from eyetest.text.folding import FLAT, MATH, RAISED, THIN_COMMA, VULGAR, composed, unworded, western_digits
 
 _NAMES = {
     "mm": "mm millimeter millimetre", "cm": "cm centimeter centimetre", "m": "m meter metre",
@@ -85,7 +85,7 @@ def counted(text: str) -> str:
 
 def agrees(one: str, other: str) -> bool:
     """Whether two units are compatible: one is missing or generic, both are the same, or one is vague."""
-    if not one or not other or one == other or "unit" in (one, other):
+    if not one or not other or "unit" in (one, other) or one.replace(" ", "") == other.replace(" ", ""):
         return True
     return {one, other} == {"£", "lb"} or ("degree" in (one, other) and bool(_SCALES_OF_DEGREES & {one, other}))
 
@@ -124,7 +124,8 @@ _COUNTING = "|".join(sorted([*NUMBER_WORDS, *_SCALES], key=len, reverse=True))
 _RUN = rf"(?:{'|'.join(NUMBER_WORDS)})\b(?:(?: and |[ -])(?:{_COUNTING})\b)*"
 _NAMED = "|".join(sorted(_PARTS, key=len, reverse=True))
 _IN_WORDS = re.compile(
-    rf"\b(?:(?P<whole>{_RUN}) and (?:a|one)[ -](?P<rest>half|third|quarter)\b"
+    r"\b(?=a[ -]|half|ze|on|tw|th|fo|fi|si|se|ei|ni|te|el)"  # most words are none: this is seen at once
+    rf"(?:(?P<whole>{_RUN}) and (?:a|one)[ -](?P<rest>half|third|quarter)\b"
     rf"|(?P<top>{_RUN}|a)[ -](?P<part>{_NAMED})\b|(?P<run>{_RUN})\b|(?P<half>half)\b)",
     re.IGNORECASE,
 )
@@ -170,16 +171,16 @@ def digits_for_words(text: str, lone_one: bool = True) -> str:
 
 READ = 20_000  # only the last so many characters of an answer are searched for numbers: its conclusion is at its end
 
-_TEX_FRACTION = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9.]+) ?\} ?\{ ?([0-9.]+) ?\}")
-_TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{ ?[0-9])")
+_TEX_FRACTION = re.compile(r"\\[dt]?frac ?(?:\{ ?(-?[0-9.]+) ?\}|([0-9])) ?(?:\{ ?([0-9.]+) ?\}|([0-9]))")
+_TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{? ?[0-9])")
 _TEX_NOISE = re.compile(r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])")
-_DEGREE = re.compile(r"\$?\^ ?\{? ?\\circ ?\}?\$?")
+_DEGREE = re.compile(r"\$?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![a-z]))\$?")
 _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
 # A minus separated from its number by a blank; at the beginning of a line it may be a bullet.
 _APART = re.compile(r"(\\[(\[]|[=≈({\[]|\$|\b(?:is|equals|answer:?)) ?[-−] (?=[0-9.\\])")
 _MINUS = re.compile(r"(?i)\b(?:minus|negative) (?=[0-9.])")
 
-_PLAIN = r"(?:[0-9]{1,3}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
+_PLAIN = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z_^0-9.])(?P<sign>(?<![0-9)\]}}])[-−–+](?=[$€£¥₹.0-9]))?(?P<money>[$€£¥₹])?"
     rf"(?:(?P<whole>[0-9]++) (?P<top>[0-9]++)/(?P<below>[0-9]++)(?![/0-9])"
@@ -208,7 +209,7 @@ _GOES_ON = re.compile(
     r"| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
 )  # how a formula, a ratio or a range goes on behind a number
 _WENT_ON = re.compile(
-    r"(?:[0-9A-Za-zπ)\]}%] ?[+×·⋅÷] ?|[0-9)\]}] ?[/^] ?|[0-9)\]}](?:\*| \* )|[0-9)\]}π]:|[0-9)\]}] : "
+    r"(?:\}\{|[0-9A-Za-zπ)\]}%] ?[+×·⋅÷] ?|[0-9)\]}] ?[/^] ?|[0-9)\]}](?:\*| \* )|[0-9)\]}π]:|[0-9)\]}] : "
     r"|[0-9)\]}πA-Za-z]-|[0-9)\]}π%] - "
     rf"|(?:{_FUNCTION}(?:_\{{?\w{{1,4}}\}}?)?|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
 )  # how a formula, a ratio or a range begins before one
@@ -227,16 +228,21 @@ class Quantity(msgspec.Struct, frozen=True):
     end: int = 0
 
 
+def _fraction_with_slash(match: re.Match[str]) -> str:
+    return f"{match[1] or match[2]}/{match[3] or match[4]}"
+
+
 def plain_text(text: str, lone_one: bool = True) -> str:
     """A text in which every number is written in digits, on one line."""
-    text = VULGAR.sub(r" \1", text[-READ:])
+    text = VULGAR.sub(r" \1", western_digits(text[-READ:]))
     text = RAISED.sub(lambda match: f"^{match[0].translate(FLAT)}", text)
     text = composed(text)[-READ:].replace("⁄", "/").replace("−", "-")
     text = _APART.sub(r"\1 -", text)
     if "\\" in text:
+        text = THIN_COMMA.sub(",", text)
         text = unworded(_DEGREE.sub("°", text))
         text = _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text)
-        text = _TEX_FRACTION.sub(r"\1/\2", _TEX_MIXED.sub(r"\1 ", text))
+        text = _TEX_FRACTION.sub(_fraction_with_slash, _TEX_MIXED.sub(r"\1 ", text))
     if "$" in text:
         text = _CLOSING_DOLLAR.sub("", MATH.sub(r"\1", text))
     return _MINUS.sub("-", digits_for_words(text.replace("{,}", ","), lone_one))
@@ -292,13 +298,19 @@ def find_quantities(plain: str) -> list[Quantity]:
 
 
 _INTERVAL = re.compile(r"\[[^\[\](){}]{3,100}\)|\([^\[\](){}]{3,100}\]")
-_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*¢]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
+_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*¢€£¥₹]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
 _LEAD = re.compile(r"(?:(?P<label>[A-Za-z]{1,3}) ?[=≈:]|[~≈≤≥<>$€£¥₹({\[ ])*")
-_LISTED = re.compile(r"[\s,;]*+(?:and\b)?[\s,;]*+")
+_NAMED_VALUE = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]\}?|[₀-₉0-9])?\s?=\s?)?"
+_LISTED = re.compile(
+    rf"[\s,;]*+(?:(?:and|und|et|e|y|i|và|dan|ve|och|og|en|oraz|и|і|та)\b|&|和|与|與|と|、|및|و)?[\s,;]*+{_NAMED_VALUE}"
+)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|(?<=[0-9]{3}0)s)\b", re.IGNORECASE)
 _GROUPED = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})+(?=,\d)|\d{1,3}(?: \d{3})+)(?:,(\d+))?(?![\d.,]|/| /)"
 )  # thousands parted by points or blanks, decimals by a comma
+
+
+LISTED_DECIMAL = re.compile(r"(?<![\d.,])(\d+),(\d+)(?![\d,]|\.\d)")  # where ``;`` parts a list: ``1,5; 2``
 
 
 class NumberReading(msgspec.Struct, frozen=True):
@@ -341,6 +353,8 @@ def read_numbers(text: str) -> list[Quantity]:
     if _INTERVAL.fullmatch(plain):
         return []
     plain = plain.strip(" .[](){}")
+    if ";" in plain:
+        plain = LISTED_DECIMAL.sub(r"\1.\2", plain)
     quantities = find_quantities(plain)
     edges = [0, *(edge for quantity in quantities for edge in (quantity.start, quantity.end)), len(plain)]
     gaps = (plain[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))

@@ -8,9 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from eyetest.text.expressions import Tokens, is_formula, read_expression, same_expression, value_of
-from eyetest.text.folding import LONGEST, composed, normalized, telling_words
+from eyetest.text.expressions import is_formula, read_expression, same_expression, value_of
+from eyetest.text.folding import LONGEST, composed, english_joiners, normalized, telling_words
+from eyetest.text.intervals import Tokens
 from eyetest.text.numbers import NumberReading, Quantity, agrees, counted, in_base_units, read_measure, unit_of
+from eyetest.text.tex import parsable_tex
 
 
 class Level(IntEnum):
@@ -83,7 +85,7 @@ def same(text: str, reference: str, level: Level = Level.VALUE, numbers: Compare
 @lru_cache(maxsize=50_000)
 def parse(text: str) -> Value:
     """The value of a short text; a text too long for an answer is words."""
-    text = text.strip()
+    text = english_joiners(parsable_tex(text.strip()))
     plain = normalized(text)
     if len(text) > LONGEST or not text or _DECADE.fullmatch(plain):
         return Value("words", plain)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.scoring.metrics import Context
-from eyetest.scoring.metrics.same_text import read_yes_no, vqa_normalise
+from eyetest.scoring.metrics.same_text import vqa_normalise
+from eyetest.scoring.metrics.verdicts import read_verdict
 from tests.scoring.metrics import item_metric
 
 NOTHING = Context()
@@ -68,4 +69,4 @@ def test_vqa_leaves_one_out_as_written(references: list[str]) -> None:
     ],
 )
 def test_yes_or_no(text: str, expected: str | None) -> None:
-    assert read_yes_no(text) == expected
+    assert read_verdict(text) == expected

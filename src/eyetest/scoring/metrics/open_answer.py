@@ -10,6 +10,7 @@ from functools import partial
 from eyetest.scoring.metrics import BestReference, Context
 from eyetest.scoring.metrics.number import (
     announces_number,
+    bulleted_list,
     conclusion,
     final_answers,
     first_sentence,
@@ -17,19 +18,21 @@ from eyetest.scoring.metrics.number import (
     same_number,
     stated,
 )
-from eyetest.scoring.metrics.same_text import exact, read_yes_no
+from eyetest.scoring.metrics.same_text import exact
+from eyetest.scoring.metrics.verdicts import read_verdict
 from eyetest.scoring.rules import RULE_SETS, Reply
 from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.scoring.rules.options import word_set
 from eyetest.text import Level, holds_phrase, normalized, parse, same, words
-from eyetest.text.folding import LONGEST, without_article
+from eyetest.text.folding import EDGES, LONGEST, without_article
 from eyetest.text.numbers import READ
 
 _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "nor", "without"}
 _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.?")
 _LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
 _LETTERS = ("",) * 26
-_YES_NO = ("yes", "no")
+_VERDICT_WORDS = "yes no true false sí sim não oui non ja nein да нет 是 否 はい いいえ 예 아니요 có không"
+_VERDICTS = frozenset(_VERDICT_WORDS.split())
 # Letters that are words: ``A man is riding``, ``I think so``, but not ``A is nearest``
 _ARTICLE = re.compile(r"(?:^|(?<=[.!?] ))(?:A|I)(?= (?!is\b|was\b|has\b)[a-z])")
 
@@ -46,7 +49,9 @@ def names(text: str, phrase: str) -> bool:
     )
 
 
-_COPULA = re.compile(r"\b(?:is|are|was|were|be|shows?|says?|reads?|answer)\b:?|:\s")
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|be|shows?|says?|reads?|answer|ist|sind|es|son|é|são|è|sono|est|sont|là|adalah)\b:?|:\s|[是：]"
+)
 _JOINT = re.compile(r"[,;/&\n、，]|\b(?:and|or)\b")
 _NO_ITEM = word_set(
     "as which because since so with in on at by of for from but while where when who that it this these there then "
@@ -72,27 +77,49 @@ def is_one_of_several(text: str, reference: str) -> bool:
 def open_answer(answer: str, reference: str, context: Context) -> float:
     """1 where the answer is, or concludes with, the reference."""
     answer = reply_proper(answer)
-    verdict = normalized(reference)
-    if (letter := _LETTER.fullmatch(reference[:10])) or verdict in _YES_NO:
-        return float(_commits(answer, letter[1]) if letter else read_yes_no(answer) == verdict)
-    opening = _opening(answer)
+    if "\\box" in reference:
+        reference = stated(reference) or reference
+    if letter := _LETTER.fullmatch(reference[:10]):
+        return float(_commits(answer, letter[1]))
+    if normalized(reference[: LONGEST + 1]) in _VERDICTS:
+        return float(read_verdict(answer, context.question) == read_verdict(reference))
     matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
     if matched is not None:
-        bare = _BARE_NUMBER.fullmatch(opening) is not None
-        if matched and not announces_number(answer):  # numbers in a refusal (``the two people``) are no answer
-            matched = RULE_SETS["eyetest"].read(Reply(answer, ())).kind != "refused"
-        return float(matched or (bare and bool(matches_number(opening, reference, context))))
+        return _score_number(answer, reference, context, matched=matched)
+    return _score_text(answer, reference, context)
+
+
+def _score_number(answer: str, reference: str, context: Context, *, matched: bool) -> float:
+    """1 where a number matches that is no part of a refusal, or that opens a reply before its explanation."""
+    opening = _opening(answer).strip(EDGES)
+    bare = _BARE_NUMBER.fullmatch(opening) is not None
+    if matched and not announces_number(answer):  # numbers in a refusal (``the two people``) are no answer
+        matched = RULE_SETS["eyetest"].read(Reply(answer, ())).kind != "refused"
+    return float(matched or (bare and bool(matches_number(opening, reference, context))))
+
+
+def _score_text(answer: str, reference: str, context: Context) -> float:
+    """1 where a reply is or concludes with words, a formula, a date or a list."""
+    opening = _opening(answer)
     end = answer[-READ:]
     is_exact = exact(answer, reference, context) or (opening and exact(opening, reference, context))
     if is_exact or is_one_of_several(conclusion(end), reference):
         return float(bool(is_exact))
     if len(reference) <= LONGEST:
         numbers = partial(same_number, context=context)
-        if any(same(text, reference, Level.VALUE, numbers) for text in final_answers(end)):
+        texts = [*final_answers(end), *_listed_last(end, reference)]
+        if any(same(text, reference, Level.VALUE, numbers) for text in texts):
             return 1.0
         if parse(reference).kind == "formula":
             return 0.0
     return float(names(conclusion(end), reference[: READ + 1]))
+
+
+def _listed_last(end: str, reference: str) -> list[str]:
+    """The lists that an answer ends with, in a line or as lines, where the reference is a list."""
+    if _JOINT.search(reference) is None:
+        return []
+    return [_COPULA.split(conclusion(end))[-1], bulleted_list(end)]
 
 
 def _commits(answer: str, letter: str) -> bool:

@@ -1,9 +1,8 @@
-"""Short texts compared: exact match, edit similarity, words and phrases, VQA match, relaxed numbers, yes or no."""
+"""Short texts compared: exact match, edit similarity, words and phrases, VQA match, relaxed numbers."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
@@ -185,35 +184,6 @@ def relaxed_chartqa(answer: str, reference: str, _: Context) -> float:
     return float(answer.lower() == reference.lower())
 
 
-_READ_ENDS = 4_000
-_MEANING: dict[str, Literal["yes", "no"]] = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
-_VERDICT = r"(yes|no|true|false)"
-_MARKS = r"[\s*_\"'`“‘({\[<>:=-]"
-_CONCLUDED = re.compile(rf"(?:\banswer\b(?: is| would be| should be)?|\\boxed|<answer>){_MARKS}{{0,12}}{_VERDICT}\b")
-_FIRST_WORD = re.compile(rf"{_MARKS}{{0,12}}{_VERDICT}\b(?! (?:idea|clue|way to|information|one|matter)\b)")
-_ANYWHERE = re.compile(rf"\b{_VERDICT}\b(?! (?:idea|clue|way to|information|one|matter)\b)")
-_NO_IDEA = re.compile(r"\b(?:yes or no|yes/no|true or false|true/false)\b")
-
-
-def read_yes_no(text: str) -> Literal["yes", "no"] | None:
-    """The last verdict that is announced, else the first word, else the only verdict anywhere; None for neither."""
-    if len(text) > 2 * _READ_ENDS:
-        text = f"{text[:_READ_ENDS]} {text[-_READ_ENDS:]}"
-    text = _NO_IDEA.sub(" ", composed(text).casefold())
-    if concluded := _CONCLUDED.findall(text):
-        return _MEANING[concluded[-1]]
-    if opening := _FIRST_WORD.match(text):
-        return _MEANING[opening[1]]
-    verdicts = {_MEANING[word] for word in _ANYWHERE.findall(text)}
-    return verdicts.pop() if len(verdicts) == 1 else None
-
-
-def yes_no(answer: str, reference: str, _: Context) -> float | None:
-    """1 for the same verdict; None where the reference is neither yes nor no."""
-    gold = read_yes_no(reference)
-    return float(read_yes_no(answer) == gold) if gold else None
-
-
 METRICS = (
     BestReference("ocr", "share of characters copied right", lambda copy, text, _: edit_similarity(copy, text)),
     BestReference("mathvista", "MathVista's own rule on an extracted answer: letter for letter", mathvista),
@@ -224,5 +194,4 @@ METRICS = (
         phrase_reform,
     ),
     BestReference("relaxed-chartqa", "relaxed accuracy as published ChartQA scores count it", relaxed_chartqa),
-    BestReference("yes-no", "the same verdict, yes or no (POPE, MME)", yes_no),
 )

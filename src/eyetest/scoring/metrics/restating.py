@@ -1,0 +1,301 @@
+"""Yes or no by content: a reply that states what a question asks, or something that excludes it.
+
+The content words of the question are looked for in each sentence of the reply. A word is met where it stands there in
+any form, and excluded where another value of its kind stands in its place: *right* for *left*, *four* for *three*,
+*the same length* for *longer*. A sentence answers the question
+
+- with no, where it denies a word of the question, excludes one, changes the places of what is compared or ordered, or
+  puts another word in the place of the last;
+- with yes, where it meets all of them, or most of them and the last.
+
+A sentence that does neither says nothing. English only; the words are in ``verdicts.yaml``.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+from eyetest.store.handwritten import parse_yaml
+from eyetest.text import NUMBER_WORDS
+
+_ENOUGH = 0.6
+_ENOUGH_FOR_YES = 0.8
+_LONGEST_QUESTION = 4_000
+_LONGEST_SENTENCE = 600
+_SENTENCES_AT_ENDS = 4  # those between are the argument
+_MOST_ADDED_WORDS = 3
+_NEIGHBOURS = 3
+_WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?|[<>=≤≥]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z]\b)")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+|,? (?:but|however|while|whereas|although|though)\b,?")
+_QUESTION = re.compile(r"[^?.!\n]{1,400}\?")
+
+Verdict = Literal["yes", "no"]
+
+
+class Value(NamedTuple):
+    """What a word says of its kind: *left* and *right* are values of one kind."""
+
+    kind: str
+    value: str
+
+
+class Words(NamedTuple):
+    """The words of ``verdicts.yaml`` by their part in a sentence."""
+
+    auxiliaries: frozenset[str]
+    pronouns: frozenset[str]
+    concluding: frozenset[str]
+    idle: frozenset[str]
+    denials: frozenset[str]
+    predicates: frozenset[str]
+    values: dict[str, list[Value]]
+    directed: frozenset[str]
+
+
+class Claim(NamedTuple):
+    """What a sentence says to a question, and whether it meets all of its words or excludes one."""
+
+    verdict: Verdict
+    is_certain: bool = True
+
+
+class Sentence(NamedTuple):
+    """The words of a sentence in lower case, and their stems."""
+
+    words: list[str]
+    stems: list[str]
+
+
+@cache
+def read_table() -> dict[str, str | list[str]]:
+    """The table ``verdicts.yaml``."""
+    table: dict[str, str | list[str]] = parse_yaml(
+        (files(__package__) / "verdicts.yaml").read_text("utf-8"), "verdicts.yaml"
+    )
+    return table
+
+
+def words_of(name: str) -> list[str]:
+    """The words of one line of the table."""
+    return str(read_table()[name]).split()
+
+
+@cache
+def _words() -> Words:
+    directed = {f"{group} {place}" for group in ("compared", "directed") for place in range(len(read_table()[group]))}
+    auxiliaries = frozenset(words_of("auxiliaries"))
+    return Words(
+        auxiliaries=auxiliaries | {f"{word}n't" for word in auxiliaries},
+        pronouns=frozenset(words_of("pronouns")),
+        concluding=frozenset(words_of("concluding")),
+        idle=auxiliaries | frozenset(words_of("idle")),
+        denials=frozenset(words_of("denials")),
+        predicates=frozenset(words_of("predicates")),
+        values=_read_values(),
+        directed=frozenset(directed),
+    )
+
+
+def _read_values() -> dict[str, list[Value]]:
+    """The values of each word that has some."""
+    values: dict[str, list[Value]] = {}
+    for group in ("compared", "directed", "opposites"):
+        for place, line in enumerate(read_table()[group]):
+            for side, words in zip("+-", line.split("|"), strict=True):
+                for word in words.split():
+                    values.setdefault(word, []).append(Value(f"{group} {place}", side))
+    for sign, name in (("=", "equal"), ("≠", "unequal")):
+        for word in words_of(name):
+            values[word] = [Value(f"compared {place}", sign) for place in range(len(read_table()["compared"]))]
+    for colour in words_of("colours"):
+        values[colour] = [Value("colour", colour.replace("grey", "gray").replace("golden", "gold"))]
+    for word in words_of("pairs"):
+        values[word] = [Value("number", "2")]
+    for word, number in NUMBER_WORDS.items():
+        values[word] = [Value("number", str(number))]
+    return values
+
+
+def _values_of(word: str) -> list[Value]:
+    return [Value("number", str(int(word)))] if word.isdecimal() and len(word) < 10 else _words().values.get(word, [])
+
+
+def _read_sentence(text: str) -> Sentence:
+    spelling = _CAMEL.sub(" ", text[:_LONGEST_SENTENCE]).casefold().replace("counter-clockwise", "counterclockwise")
+    words = _WORD.findall(spelling)
+    return Sentence(words, [_stem(word) for word in words])
+
+
+def _stem(word: str) -> str:
+    """A word without its ending: ``wearing`` and ``wears`` are ``wear``."""
+    word = word.removesuffix("'s")
+    for ending in ("ing", "ies", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            stem = word.removesuffix(ending)
+            is_doubled = ending in ("ing", "ed") and stem[-1] == stem[-2] and stem[-1] not in "ls"
+            return stem[:-1] if is_doubled else stem.removesuffix("i")
+    return word
+
+
+def answer_by_content(reply: str, question: str) -> Verdict | None:
+    """The verdict of the first sentence that states or excludes the content of a question; None without one.
+
+    A sentence that draws a conclusion (*So the lines are equal*) comes before all others. One that meets only most of
+    the words counts where it is the first of the reply and no other says anything.
+    """
+    asked = _read_question(question)
+    if asked is None:
+        return None
+    claims = []
+    sentences = _SENTENCE.split(reply)
+    if len(sentences) > 2 * _SENTENCES_AT_ENDS:
+        sentences = sentences[:_SENTENCES_AT_ENDS] + sentences[-_SENTENCES_AT_ENDS:]
+    for place, text in enumerate(sentences):
+        sentence = _read_sentence(text)
+        claim = _judge(sentence, asked)
+        if claim is None or (place > 0 and not claim.is_certain):
+            continue
+        if sentence.words[0] in _words().concluding:
+            return claim.verdict
+        claims.append(claim)
+    certain = [claim for claim in claims if claim.is_certain]
+    return (certain or claims)[0].verdict if claims else None
+
+
+def _read_question(question: str) -> Sentence | None:
+    """The last question to be answered with yes or no; None where there is none, or one with *or* or a denial."""
+    questions = _QUESTION.findall(question[-_LONGEST_QUESTION:])
+    if not questions:
+        return None
+    for clause in (questions[-1].rsplit(", ", 1)[-1], questions[-1]):
+        sentence = _read_sentence(clause)
+        if sentence.words and sentence.words[0] in _words().auxiliaries:
+            is_plain = "or" not in sentence.words and _words().denials.isdisjoint(sentence.words)
+            return sentence if is_plain else None
+    return None
+
+
+def _judge(sentence: Sentence, asked: Sentence) -> Claim | None:
+    """What a sentence says to a question; None where it says nothing."""
+    places = [place for place, word in enumerate(asked.words) if place > 0 and word not in _words().idle]
+    if not places or not sentence.words or not {"whether", "if"}.isdisjoint(sentence.words):
+        return None
+    excluded = {place for place in places if _is_excluded(asked.words[place], sentence)}
+    met = {place for place in places if _is_met(asked, place, sentence)} - excluded
+    answered = met | excluded
+    is_about_subject = sentence.words[0] in _words().pronouns and _has_predicate(asked, places, answered)
+    is_compared = bool(met) and any(_asks_for_equality(asked.words[place]) for place in excluded)
+    if len(answered) < _ENOUGH * len(places) and not is_about_subject and not is_compared:
+        return None
+    if _is_denied(sentence, {asked.stems[place] for place in met}):
+        return Claim("no")
+    is_turned = _is_turned(sentence, asked)
+    if is_turned or excluded:
+        is_opposite = any(_is_opposite(asked.words[place], sentence) for place in excluded)
+        return Claim("yes" if is_turned and is_opposite else "no")
+    if len(met) == len(places):
+        return Claim("yes")
+    return _judge_in_part(sentence, asked, places, met, is_about_subject)
+
+
+def _judge_in_part(
+    sentence: Sentence, asked: Sentence, places: list[int], met: set[int], is_about_subject: bool
+) -> Claim | None:
+    """What a sentence says that meets some words of a question and excludes none."""
+    if is_about_subject or (places[-1] in met and len(met) >= _ENOUGH_FOR_YES * len(places)):
+        return Claim("yes", is_certain=False)
+    return Claim("no") if _is_replaced(sentence, asked, places, met) else None
+
+
+def _has_predicate(asked: Sentence, places: list[int], answered: set[int]) -> bool:
+    """Whether a sentence with a pronoun for its subject answers the last word or a value that a question asks for."""
+    return any(place == places[-1] or _values_of(asked.words[place]) for place in answered)
+
+
+def _is_met(asked: Sentence, place: int, sentence: Sentence) -> bool:
+    """Whether a sentence has a word of the question in any form, or another word with its value: *both* for *two*."""
+    if asked.stems[place] in sentence.stems:
+        return True
+    return not set(_values_of(asked.words[place])).isdisjoint(_values_in(sentence))
+
+
+def _is_excluded(word: str, sentence: Sentence) -> bool:
+    """Whether a sentence has another value of a word's kind and not the word's own."""
+    for kind, value in _values_of(word):
+        values = {found.value for found in _values_in(sentence) if found.kind == kind}
+        if values and value not in values:
+            return True
+    return False
+
+
+def _asks_for_equality(word: str) -> bool:
+    """Whether a word asks if things are equal, which *The top line is longer* denies."""
+    return any(value == "=" for _, value in _values_of(word))
+
+
+def _is_opposite(word: str, sentence: Sentence) -> bool:
+    """Whether a sentence has the opposite of a directed word: *smaller* of *larger*."""
+    sides = {"+": "-", "-": "+"}
+    opposites = {Value(kind, sides.get(value, "")) for kind, value in _values_of(word) if kind in _words().directed}
+    return not opposites.isdisjoint(_values_in(sentence))
+
+
+def _values_in(sentence: Sentence) -> list[Value]:
+    return [value for word in sentence.words for value in _values_of(word)]
+
+
+def _is_denied(sentence: Sentence, stems: set[str]) -> bool:
+    """Whether a denial stands before a word of the question, or before a word such as *visible*."""
+    for place, word in enumerate(sentence.words):
+        if word not in _words().denials:
+            continue
+        is_predicate = not _words().predicates.isdisjoint(sentence.words[place + 1 : place + 3])
+        if is_predicate or not stems.isdisjoint(sentence.stems[place + 1 :]):
+            return True
+    return False
+
+
+def _is_replaced(sentence: Sentence, asked: Sentence, places: list[int], met: set[int]) -> bool:
+    """Whether another word stands in the place of the last one of a question: *pool* for *football*."""
+    is_only_one = met == set(places[:-1]) and len(met) > 1
+    is_short = len(sentence.words) <= len(asked.words) + _MOST_ADDED_WORDS
+    is_new = sentence.words[-1] not in _words().idle and sentence.stems[-1] not in asked.stems
+    return is_only_one and is_short and is_new
+
+
+def _is_turned(sentence: Sentence, asked: Sentence) -> bool:
+    """Whether the things on both sides of a directed word, or of *to*, have changed places: *B is larger than A*."""
+    asked_sides, stated_sides = _sides(asked), _sides(sentence)
+    kinds = asked_sides.keys() & stated_sides.keys()
+    return any(_have_changed_places(asked_sides[kind], stated_sides[kind]) for kind in kinds)
+
+
+_Sides = tuple[set[str], set[str]]
+
+
+def _have_changed_places(asked: _Sides, stated: _Sides) -> bool:
+    first, second = asked[0] - asked[1], asked[1] - asked[0]
+    moved = len(first & stated[1]) + len(second & stated[0])
+    stayed = len(first & stated[0]) + len(second & stated[1])
+    return bool(first & stated[1]) and bool(second & stated[0]) and moved > stayed
+
+
+def _sides(sentence: Sentence) -> dict[str, _Sides]:
+    """The content words on both sides of *than* and of the first directed word of each kind, and near *to*."""
+    sides: dict[str, _Sides] = {}
+    for place, word in enumerate(sentence.words):
+        kinds = {kind for kind, _ in _values_of(word) if kind in _words().directed}
+        for kind in kinds | ({word} & {"than"}):
+            if kind not in sides:
+                sides[kind] = _content(sentence, 0, place), _content(sentence, place + 1, len(sentence.words))
+        if word in ("to", "into") and "to" not in sides:
+            start = max(0, place - _NEIGHBOURS)
+            sides["to"] = _content(sentence, start, place), _content(sentence, place + 1, place + 1 + _NEIGHBOURS)
+    return sides
+
+
+def _content(sentence: Sentence, start: int, end: int) -> set[str]:
+    pairs = zip(sentence.words[start:end], sentence.stems[start:end], strict=True)
+    return {stem for word, stem in pairs if word not in _words().idle}

@@ -101,7 +101,8 @@ class Scorer:
             return Scored(None, None, None, metric, 0.0 if response.outcome == "blocked" else None)
         if item.choices:
             options = tuple(item.choices[position].text for position in shown_order(item, condition))
-            reply = Reply(response.text, options, condition.letters, response.outcome == "truncated")
+            is_truncated = response.outcome == "truncated"
+            reply = Reply(response.text, options, condition.letters, is_truncated, item.question)
             return self.rescore(item, condition, self.rules.read(reply))
         return self._text(item, answer_part(response.text, condition.ask), metric)
 

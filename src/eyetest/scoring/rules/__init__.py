@@ -29,12 +29,15 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A reply, the options as shown, their ``letters`` (a style, or as ``АБВГ``), and whether it was cut off."""
+    """A reply, the options as shown, their ``letters`` (a style, or as ``АБВГ``), whether it was cut off, and the
+    question, where it is known.
+    """
 
     text: str
     options: tuple[str, ...]
     letters: str = "upper"
     truncated: bool = False
+    question: str = ""
 
 
 class RuleSet(Protocol):
@@ -52,13 +55,15 @@ class RuleSet(Protocol):
 RULE_SETS: Registry[RuleSet] = Registry("rule set", __name__, "RULES", "extractor")
 
 
-def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, letters: str = "upper") -> Reading:
-    """Say which of the options, in the order as shown, a reply commits to.
+def read_choice(
+    text: str, options: Sequence[str], rules: str = "eyetest", *, letters: str = "upper", question: str = ""
+) -> Reading:
+    """Say which of the options, in the order as shown, a reply commits to; the question helps where it is known.
 
     >>> et.read_choice("It has stripes, so it is B.", ["a lion", "a zebra"]).index
     1
     """
-    return RULE_SETS[rules].read(Reply(text, tuple(options), letters))
+    return RULE_SETS[rules].read(Reply(text, tuple(options), letters, question=question))
 
 
 def letters_of(options: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from eyetest.scoring.rules import Kind
 from eyetest.scoring.rules.cues import NO_WORD, Hit, ReplyView, sentence_end, sentence_start
 from eyetest.scoring.rules.mentions import Mention, bare_letters_in, letters_in, mark_at, text_at, texts_in, with_text
+from eyetest.scoring.rules.moods import Clause, Mood, find_mood
 from eyetest.scoring.rules.options import Offer, like_text, same_text, tokenise
 
 _CLAUSE = re.compile(
@@ -46,6 +47,8 @@ class Claim(NamedTuple):
     cue: str
     marked: bool = False
     why: str = ""
+    mood: Mood | None = None  # ``supposes``: it holds only if nothing else is claimed
+    asserted: bool = False  # by a sentence that says of the option that it is what the question asks for
 
 
 def one_or_many(mention: Mention, cue: str) -> Claim:
@@ -189,10 +192,29 @@ def announced(view: ReplyView) -> Iterator[Claim]:
     for hit, ahead in sorted(hits, key=lambda pair: -pair[0].end)[:_MOST_CLAIMS]:
         if view.lists and view.is_echo(hit.start):
             continue
-        at = (view, hit.end, size, hit.cue.name)
-        claim = claim_at(*at, final=hit.cue.final) if ahead else _confirmed(view, hit)
+        claim = claim_at(view, hit.end, size, hit.cue.name, final=hit.cue.final) if ahead else _confirmed(view, hit)
         if claim:
-            yield claim
+            mood = find_mood(view, Clause(min(hit.start, claim.start), max(hit.end, claim.end)))
+            is_denied = ahead and hit.cue.name in _DENIABLE and _NOT.search(cued.low, hit.start, hit.end) is not None
+            if mood != "reports" and not is_denied:
+                yield claim._replace(mood=mood or ("would be" if _is_would(view, hit, claim) else None))
+
+
+_DENIABLE = ("answer is", "the right one is")
+_NOT = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
+_WOULD = re.compile(
+    r"\b(?:answers?|options?|choices?|one)\b[^.!?\n]{0,60}\b(?:would|might|could)\b(?! say)"
+    r"|\b(?:sería|seria|wäre|serait)\b"
+)
+_BEST = re.compile(r"\b(?:closest|nearest|best|likely|likeliest)\b")
+"""The words of an announcement that holds only if nothing else is announced, unless it names the best of several."""
+
+
+def _is_would(view: ReplyView, hit: Hit, claim: Claim) -> bool:
+    low = view.cued.low
+    if _WOULD.search(low, hit.start, claim.end) is None:
+        return False
+    return _BEST.search(low, hit.start, claim.end) is None
 
 
 def _confirmed(view: ReplyView, hit: Hit) -> Claim | None:
@@ -242,10 +264,24 @@ def opening(view: ReplyView) -> Claim | None:
     text, size = view.text, len(view.text.rstrip())
     at = len(text) - len(text.lstrip())
     mark = mark_at(text, at, size, view.offer) if view.weights["opening mark"] else None
-    if not mark or mark.start - at > 2 or _opens_list(view, mark):
+    if not mark:
+        return _opening_option(view, at)
+    if mark.start - at > 2 or _opens_list(view, mark):
         return None
     alone = mark.dressed or text[mark.end : mark.end + 9].lstrip(" ")[:1] in ".:,\n"
     return _marked(view, mark, size, "opening mark") if alone else None
+
+
+def _opening_option(view: ReplyView, at: int) -> Claim | None:
+    """The option that is the whole first sentence of a reply."""
+    if not view.weights["opening option"]:
+        return None
+    end = sentence_end(view.text, at, min(len(view.text), at + _LONG * view.offer.longest + _SHORT))
+    index = same_text(view.text[at:end], view.offer)
+    is_question = view.text[end : end + 1] == "?"
+    if index is None or is_question or index in view.offer.everyday:
+        return None
+    return Claim("chosen", (index,), at, end, "opening option")
 
 
 def _opens_list(view: ReplyView, mark: Mention) -> bool:

@@ -13,7 +13,8 @@ import msgspec
 
 from eyetest.scoring.rules.cleaning import Body, lower
 from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_letters_in, letters_in, runs, with_text
-from eyetest.scoring.rules.options import Offer, fold, tokens_in
+from eyetest.scoring.rules.options import Offer, first_form, tokens_in
+from eyetest.scoring.rules.question import QuestionContent
 from eyetest.store.handwritten import parse_yaml
 
 FOREIGN = "~"  # stands for any run of characters that are not ASCII
@@ -111,6 +112,7 @@ class Cued:
             self.words |= {bare for word in self.words if "'" in word and (bare := word.strip("'"))}
         self._beginnings = table.beginnings & self.words | {sign for sign in _SYMBOLS if sign in low}
         self._hits: dict[str, list[Hit]] = {}
+        self._present_cues: dict[str, dict[str, list[Cue]]] = {}
 
     def hits(self, group: str) -> list[Hit]:
         """Positions of the cues of a group, in order."""
@@ -142,17 +144,25 @@ class Cued:
             at = low.find(word, at + size, end)
         return starts
 
-    def leads(self, at: int) -> Iterator[Hit]:
-        """The cues shortly before an offset that make what follows count more."""
+    def before(self, group: str, at: int) -> Iterator[Hit]:
+        """The cues of a group that begin shortly before an offset, and where each ends."""
         start = max(0, at - _REACH)
-        for word in (word for word in self._leads if self.low.find(word, start, at) >= 0):
+        for word, cues in self._present(group).items():
+            if self.low.find(word, start, at) < 0:
+                continue
             for first in self.starts(word, start, at):
-                matches = ((cue, cue.pattern.match(self.low, first, at)) for cue in self._leads[word])
-                yield from (Hit(first, match.end(), cue) for cue, match in matches if match)
+                for cue in cues:
+                    if match := cue.pattern.match(self.low, first, at):
+                        yield Hit(first, match.end(), cue)
 
-    @cached_property
-    def _leads(self) -> dict[str, list[Cue]]:
-        return {word: cues for word, cues in self.table.begins["leads"].items() if word in self._beginnings}
+    def _present(self, group: str) -> dict[str, list[Cue]]:
+        """The cues of a group by those of their first words that the text has."""
+        present = self._present_cues.get(group)
+        if present is None:
+            begins = self.table.begins[group]
+            present = {word: cues for word, cues in begins.items() if word in self._beginnings}
+            self._present_cues[group] = present
+        return present
 
     def between(self, group: str, start: int, end: int) -> list[Hit]:
         """The cues of a group that begin in a stretch."""
@@ -247,7 +257,8 @@ def sentence_start(text: str, at: int) -> int:
 class ReplyView:
     """A reply as it is weighed: its clean text, the cues it has, and the options."""
 
-    def __init__(self, body: Body, offer: Offer, cues: CueTable) -> None:
+    def __init__(self, body: Body, offer: Offer, cues: CueTable, question: str = "") -> None:
+        self.asked = QuestionContent(question)
         self.body, self.text, self.offer = body, body.text(), offer
         self.cued = Cued(lower(self.text), cues)
         self.weights = cues.weights
@@ -344,6 +355,12 @@ class ReplyView:
         return [*accumulate((end for _, end in self.echoes), max)]
 
     @cached_property
+    def last_conclusion(self) -> int:
+        """Where the last word stands that draws a conclusion; -1 where there is none."""
+        conclusions = [hit.start for hit in self.cued.hits("concludes") if hit.cue.name == "therefore"]
+        return max(conclusions, default=-1)
+
+    @cached_property
     def spots(self) -> list[int]:
         """Positions of everything that may name an option."""
         return sorted([*self.openers, *(mention.start for mention in (*self.letters, *self.bare_letters))])
@@ -353,9 +370,9 @@ class ReplyView:
         """Positions of words with which an option begins."""
         text, starts, cued = self.text, self.offer.starts, self.cued
         if not cued.low.isascii():
-            tokens = [(token.start(), fold(token[0])) for token in tokens_in(text, 0, len(text))]
+            tokens = [(token.start(), first_form(token[0])) for token in tokens_in(text, 0, len(text))]
             return [at for at, form in tokens if form in starts or not form.isascii() or not form.isalpha()]
-        words = [word for word, form in zip(cued.words, map(fold, cued.words), strict=True) if form in starts]
+        words = [word for word, form in zip(cued.words, map(first_form, cued.words), strict=True) if form in starts]
         found = [at for word in words for at in cued.starts(word, 0, len(text))]
         positions = [at for at in found if self.offer.may_begin(text, at, len(text))]
         if any(not word[0].isalpha() for word in starts):

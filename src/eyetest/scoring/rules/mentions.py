@@ -26,7 +26,7 @@ _NTH = re.compile(
 )
 _NAMED = re.compile(r"he (?:first|second|third|fourth|fifth|last) ")
 _SEPARATOR = re.compile(
-    r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=\))\s{0,3}(?=\())"
+    r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=[)\]】])\s{0,3}(?=[(\[【]))"
 )
 _GOES_ON = re.compile(
     r"\s{0,9}(?:$|[.,;:!?)\]\n–—(]|/[A-Za-z]\b|\s[&+]\s|[^\x00-\x7f]|-\s|\s(?:is|are|was|because|since|as|and|or|nor|with|for|but|would|"
@@ -167,7 +167,7 @@ def _is_item(text: str, mention: Mention, at: int, end: int, offer: Offer) -> bo
     return not before or with_text(mention, text, end, offer)[0].by == "both"
 
 
-_BARE = re.compile(r"[A-Z](?<![\w'.(\-].)(?![\w'\-]|\.\w|\s?[=+×<>^)→])")
+_BARE = re.compile(r"[A-Z](?<![\w'.(\-∠△⊙].)(?![\w'\-]|\.\w|\s?[=+×<>^)→])")
 
 
 def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Mention]:
@@ -175,13 +175,15 @@ def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Menti
     mentions: list[Mention] = []
     if offer.letters == "digit":
         return mentions
+    nouns = frozenset() if offer.lettered or offer.labelled else _nouns_of_letters(text, start, end)
     for letter in _BARE.finditer(text, start, end):
         if letter.group() == "I" and not _ENDS.match(text, letter.end()):
             continue
         before = text[max(start, letter.start() - 20) : letter.start()]
         if word := before[len(before[:-1].rstrip(ascii_letters)) : -1] if before[-1:].isspace() else "":
             at = letter.start() - 1 - len(word)
-            if word.lower() in LABELS or (word[0].isupper() and text[max(0, at - 2) : at].strip(" \n.!?")):
+            is_name = word[0].isupper() and text[max(0, at - 2) : at].strip(" \n.!?")
+            if word.lower() in LABELS or word in nouns or is_name:
                 continue
         mention = mark_at(text, letter.start(), end, offer)
         if not mention or mention.options == (-1,) or (offer.labelled and len(mention.options) == 1):
@@ -189,6 +191,24 @@ def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Menti
         if not mentions or letter.start() >= mentions[-1].end:
             mentions.append(mention)
     return mentions
+
+
+_NOUN_OF_LETTER = re.compile(r"\b([a-z]{4,20}) ([A-Z])(?![\w'])")
+_LETTER_WORDS = word_set(
+    "option options choice choices answer answers letter letters alternative statement caption choose chose choosing "
+    "pick select selecting with therefore thus hence only either both eliminate exclude reject rule between from "
+    "than into that this would could might must should leaves leaving means makes making prefer conclude correct "
+    "right wrong"
+)
+
+
+def _nouns_of_letters(text: str, start: int, end: int) -> frozenset[str]:
+    """The words before two different letters or more, which name things: ``drug A`` and ``drug B``."""
+    letters: dict[str, set[str]] = {}
+    for match in _NOUN_OF_LETTER.finditer(text, start, end):
+        if match[1] not in _LETTER_WORDS:
+            letters.setdefault(match[1], set()).add(match[2])
+    return frozenset(noun for noun, marks in letters.items() if len(marks) > 1)
 
 
 def runs(text: str, offer: Offer) -> list[list[Mention]]:
@@ -221,18 +241,26 @@ _ITEM = re.compile(r"[).:\]](?:(?<=\W\w.)|(?<=\W\d\d.)|(?<=\W\w\s.))")
 _LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*$")
 
 
+_SEPARATORS = frozenset(";；。，,?？:：\n")
+"""What stands before an item of a list in a script without blanks: ``A:大;B:小``."""
+
+
 def _items(text: str, offer: Offer) -> list[Mention]:
     """Letters that begin an item: at the beginning of a line, or between brackets."""
     letters = []
+    is_ascii = text.isascii()
     if text[1:2] in (")", ".", ":") and text[0] in offer.positions:
         letters.append(Mention((_rank(text[0]),), 0, 2, "mark", True))
     for item in _ITEM.finditer(text):
         stop = item.start()
         end = stop - 1 if text[stop - 1].isspace() else stop
         at = end - 2 if text[end - 2 : end].isdigit() else end - 1
-        if text[at:end] not in offer.positions or (text[stop] in ".:" and not text[stop + 1 : stop + 2].isspace()):
+        if text[at:end] not in offer.positions:
             continue
-        if text[stop] in ")]" or _LINE_HEAD.match(text, text.rfind("\n", 0, at) + 1, at):
+        is_between = not is_ascii and (at == 0 or text[at - 1] in _SEPARATORS)
+        if text[stop] in ".:" and not text[stop + 1 : stop + 2].isspace() and not is_between:
+            continue
+        if text[stop] in ")]" or is_between or _LINE_HEAD.match(text, text.rfind("\n", 0, at) + 1, at):
             letters.append(Mention((_rank(text[at:end]),), at, stop + 1, "mark", True))
     return letters
 

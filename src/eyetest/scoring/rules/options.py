@@ -91,6 +91,12 @@ def words_in(text: str, start: int, end: int) -> Iterator[Word]:
     is_tens = False
     for token in tokens_in(text, start, end):
         raw = token.group()
+        if raw[-2:] in ("'t", "ot") and (verb := _CONTRACTED.get(raw.casefold())):
+            if last:
+                yield last
+            yield Word(verb, token.start(), token.end())
+            last, is_tens = Word("not", token.start(), token.end()), False
+            continue
         if raw in _DASHES and not _is_sign(text, token.start(), raw):
             continue
         form = fold(raw)
@@ -131,6 +137,17 @@ class Beginning:
     def equals(self, forms: "Forms") -> bool:
         """Whether the text begins with these words."""
         return all(self.reach(place + 1) and self.words[place].form == form for place, form in enumerate(forms))
+
+
+_CONTRACTED = {f"{verb}n't": verb for verb in ("do", "does", "did", "is", "are", "was", "were", "has", "have", "had")}
+_CONTRACTED |= {f"{verb}n't": verb for verb in ("could", "would", "should", "need", "must")}
+_CONTRACTED |= {"can't": "can", "cannot": "can", "won't": "will"}
+"""Negations that options may spell in two words: ``doesn't`` is ``does not``."""
+
+
+def first_form(raw: str) -> str:
+    """The first of the comparable forms of a token: ``doesn't`` begins with ``does``."""
+    return _CONTRACTED.get(raw.casefold()) or fold(raw)
 
 
 def _is_sign(text: str, at: int, sign: str) -> bool:
@@ -201,6 +218,9 @@ class Offer:
             for other in _otherwise(tokens):
                 if other not in self.exact and other not in folded:
                     self.exact[other] = index
+        for index, other in _by_own_word(folded).items():
+            if other not in self.exact and other not in folded:
+                self.exact[other] = index
         self.joined = {"".join(tokens): i for tokens, i in self.exact.items()}  # ``non linear`` is ``nonlinear``
         self.starts: dict[str, list[tuple[Forms, int]]] = {}
         for tokens, index in sorted(self.exact.items(), key=lambda option: -len(option[0])):
@@ -225,15 +245,33 @@ class Offer:
         if text[start : start + 1].isdecimal():
             return True
         tokens = tokens_in(text, start, end)
-        first = fold(token[0]) if (token := next(tokens, None)) else ""
+        first = first_form(token[0]) if (token := next(tokens, None)) else ""
         if not first.isalpha() or first in _ARTICLES or not (patterns := self.starts.get(first)):
             return not first.isalpha() or first in _ARTICLES
-        second = fold(token[0]) if (token := next(tokens, None)) else ""
-        skipped = not second.isalpha() or second in _ARTICLES
+        if token and token[0].casefold() in _CONTRACTED:
+            return True
+        second = first_form(token[0]) if (token := next(tokens, None)) else ""
+        skipped = token is not None and token[0].casefold() in _CONTRACTED
+        skipped = skipped or not second.isalpha() or second in _ARTICLES
         return skipped or any(len(option) == 1 or option[1] == second for option, _ in patterns)
 
 
 prepare = lru_cache(maxsize=8_192)(Offer)
+
+
+def _by_own_word(folded: tuple[Forms, ...]) -> dict[int, Forms]:
+    """``the red one`` for the only option that has the word, where each option has such a word."""
+    words: dict[int, Forms] = {}
+    for index, tokens in enumerate(folded):
+        others = {token for other, forms_ in enumerate(folded) if other != index for token in forms_}
+        single = [token for token in tokens if token not in others and token.isalpha() and len(token) > 2]
+        if len(single) == 1 and len(tokens) > 1:
+            words[index] = (single[0], "one")
+    return words if len(words) == len(folded) else {}
+
+
+_VIEWS = frozenset({"image", "picture", "photo", "figure", "painting", "panel", "frame"})
+_SIDES = frozenset({"left", "right", "top", "bottom", "middle", "center"})
 
 
 def _otherwise(tokens: Forms) -> list[Forms]:
@@ -241,6 +279,18 @@ def _otherwise(tokens: Forms) -> list[Forms]:
     ways: list[Forms] = []
     if len(tokens) == 2 and len(tokens[0]) > 2 and tokens[0].isalpha() and tokens[1] in _ORDINALS:
         ways.append((_ORDINALS[tokens[1]], tokens[0]))
+    if len(tokens) == 2 and tokens[0] in _VIEWS:
+        rank = tokens[1] if tokens[1].isdigit() else str(ord(tokens[1][0]) - ord("a") + 1)
+        is_label = tokens[1].isdigit() or len(tokens[1]) == 1
+        ways += [(_ORDINALS[rank], view) for view in sorted(_VIEWS) if is_label and rank in _ORDINALS]
+    if len(tokens) == 2 and tokens[0] in _SIDES:
+        ways += [(tokens[1], between, tokens[0]) for between in ("on", "in", "to")]
+    if len(tokens) == 3 and tokens[1] in ("on", "in", "to") and tokens[2] in _SIDES:
+        ways.append((tokens[2], tokens[0]))
+    if len(tokens) == 2 and tokens[0] in _ORDINALS.values() and tokens[1] in _VIEWS:
+        number = next(number for number, ordinal in _ORDINALS.items() if ordinal == tokens[0])
+        ways += [(view, number) for view in sorted(_VIEWS)]
+        ways += [(tokens[0], view) for view in sorted(_VIEWS)]
     if len(tokens) == 3 and tokens[1:] == (":", "0"):
         ways.append((tokens[0], "o", "clock"))
     if tokens and tokens[0].endswith(".5"):
@@ -376,19 +426,56 @@ def _part(tokens: Forms, offer: Offer) -> int | None:
     return having[0] if len(having) == 1 and content_words and 3 * size >= len(offer.forms[having[0]]) else None
 
 
+_LEAST_ALIKE = 0.7
+_MOST_ALIKE_OTHER = 0.4
+_LEAST_CONCLUDED = 0.5
+
+
+class Likeness(NamedTuple):
+    """How much of an option a sentence has: the share of its content words, and how many only it has."""
+
+    share: float
+    own: int
+    matched: int
+    option: int
+
+
+def _likenesses(words: list[Word], offer: Offer) -> list[Likeness]:
+    """The likeness of each option to a sentence, the greatest first."""
+    stems = {stem(word.form) for word in words}
+    likenesses = []
+    for index, tokens in enumerate(offer.forms):
+        option_words = _content_words(tokens)
+        matched = option_words & stems
+        own = sum(offer.own.get(word) == index for word in matched)
+        share = len(matched) / len(option_words) if option_words else 0.0
+        likenesses.append(Likeness(share, own, len(matched), index))
+    return sorted(likenesses, reverse=True)
+
+
+def _agrees(words: list[Word], tokens: Forms) -> bool:
+    """Whether a sentence and an option both have a negation, or neither has."""
+    return _NOT.isdisjoint(word.form for word in words) == _NOT.isdisjoint(tokens)
+
+
 def alike(words: list[Word], offer: Offer) -> int | None:
     """The option most of whose content words a sentence has, while it has hardly any of another's."""
-    stems = {stem(word.form) for word in words}
-    shares = []
-    for index, tokens in enumerate(offer.forms):
-        content_words = _content_words(tokens)
-        own = sum(offer.own.get(word) == index for word in content_words & stems)
-        shares.append(
-            (len(content_words & stems) / len(content_words) if own and len(content_words) > 1 else 0.0, own, index)
-        )
-    shares.sort(reverse=True)
-    if not shares or shares[0][0] < 0.7 or shares[0][1] < 1:
+    several = [index for index, tokens in enumerate(offer.forms) if len(_content_words(tokens)) > 1]
+    likenesses = [likeness for likeness in _likenesses(words, offer) if likeness.own and likeness.option in several]
+    if not likenesses or likenesses[0].share < _LEAST_ALIKE:
         return None
-    if len(shares) > 1 and shares[1][1] and shares[1][0] > 0.4:
+    if len(likenesses) > 1 and likenesses[1].share > _MOST_ALIKE_OTHER:
         return None
-    return shares[0][2]
+    return likenesses[0].option if _agrees(words, offer.forms[likenesses[0].option]) else None
+
+
+def concluded(words: list[Word], offer: Offer) -> int | None:
+    """The option that a conclusion paraphrases: it has half of its content words or more, and fewer of any other."""
+    likenesses = _likenesses(words, offer)
+    if not likenesses or likenesses[0].share < _LEAST_CONCLUDED:
+        return None
+    best = likenesses[0]
+    rivals = [other for other in likenesses[1:] if other.matched >= best.matched or other.own]
+    if rivals or len(_content_words(offer.forms[best.option])) < 2:
+        return None
+    return best.option if _agrees(words, offer.forms[best.option]) else None

@@ -1,0 +1,128 @@
+"""What a sentence says of an option: only an assertion chooses, however often other options are named."""
+
+import pytest
+
+from eyetest import read_choice
+
+VIEWS = ("the second image", "the third image")
+METALS = ("iron", "copper", "gold", "silver")
+
+
+def read(reply: str, options: tuple[str, ...], question: str = "") -> int | str:
+    reading = read_choice(reply, options, question=question)
+    return reading.kind if reading.index is None else reading.index
+
+
+ASSERTIONS = (
+    "The second image is most similar to the first image.",
+    "Based on the given images, the second image is the closest match.",
+    "The most similar one is the second image.",
+    "The second image is clearly more similar to the reference.",
+    "The second image bears a much stronger resemblance to the reference.",
+)
+ASIDES = (
+    "The third image, while also showing a dog, has a different background.",
+    "In contrast, the third image shows the dog from the side.",
+    "The third image is less similar because its colours differ.",
+    "It is closer to the reference than the third image.",
+    "Compared to the third image, it has the same colours.",
+    "Some might say the third image, because it shows a dog as well.",
+    "If the background were blue, the third image would be the answer.",
+    "The third image shows a cat on a sofa.",
+)
+
+
+@pytest.mark.parametrize("assertion", ASSERTIONS)
+@pytest.mark.parametrize("aside", ASIDES)
+def test_what_is_said_of_another_option_does_not_outweigh_an_assertion(assertion: str, aside: str) -> None:
+    assert read(f"{assertion} {aside}", VIEWS) == 0
+    assert read(f"{aside} {assertion}", VIEWS) == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "option"),
+    [
+        ("If it were magnetic, the answer would be iron. It is yellow and soft, so it is gold.", 2),
+        ("Some people would say silver, but the sample is gold.", 2),
+        ("At first glance one would choose copper. However, the density shows that it is gold.", 2),
+        ("**Final answer: C**\n\nThe answer would be A if the sample were magnetic. It cannot be D.", 2),
+        ("Answer: C\n\nThe correct answer is not A, since iron rusts.", 2),
+        ('{"answer": "C", "explanation": "Silver (D) is white; for a white sample D would be the answer."}', 2),
+        ("Iron drops out because of its colour. Copper and silver do not fit either. That leaves just one.", 2),
+    ],
+)
+def test_suppositions_reports_and_denials_are_no_choice(reply: str, option: int) -> None:
+    assert read(reply, METALS) == option
+
+
+def test_a_supposition_holds_where_the_question_is_one() -> None:
+    reply = "If all the frogs died, the number of insects would increase."
+    assert read(reply, ("increase", "decrease", "stay the same")) == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "reading"),
+    [
+        ("A) Iron: this is not correct.\n\nB) Copper: this is not yellow.\n\nC) Gold: this is the most likely one.", 2),
+        ("B) Copper: not yellow.\nC) Gold: this is correct.\nD) Silver: not yellow.\nA) Iron: not yellow.", 2),
+        ("| a) iron | no | ✗ |\n| b) copper | no | ✗ |\n| c) gold | yes | ✓ |\n| d) silver | no | ✗ |", 2),
+        ("**C. Gold**\n\n**Explanation**\n\n* **A. Iron:** it rusts.\n* **B. Copper:** it is red, but correct in part.", 2),
+        ("C\n\nA. Iron is not yellow.\nB. Copper is not yellow.\nD. Silver is not yellow.", 2),
+    ],
+)
+def test_a_list_that_judges_each_option_is_read_by_its_verdicts(reply: str, reading: int) -> None:
+    assert read(reply, METALS) == reading
+
+
+@pytest.mark.parametrize("heading", ["**解説:**", "解説:", "**Explanation:**", "解析:", "Explicación:"])
+def test_a_mark_alone_on_the_first_line_holds_whatever_its_explanation_describes(heading: str) -> None:
+    reply = f"C\n\n{heading}\n\n* **iron:** often used for tools\n* **copper:** used for wires, a typical choice for"
+    assert read(reply, METALS) == 2
+
+
+SAME = "Are the two cars the same colour?"
+HELD = "Is the person in the image wearing a helmet?"
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "option"),
+    [
+        (SAME, "They are the same colour: both cars are red.", 0),
+        (SAME, "The two cars do not have the same colour.", 1),
+        (SAME, "One car is red. The cars are of a different colour.", 1),
+        (HELD, "The person is wearing a helmet.", 0),
+        (HELD, "The person is not wearing a helmet.", 1),
+        ("", "It does not.", 1),
+        ("", "I believe so.", 0),
+    ],
+)
+def test_yes_and_no_are_read_by_what_was_asked(question: str, reply: str, option: int) -> None:
+    assert read(reply, ("Yes", "No"), question) == option
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The information provided does not allow for a definitive answer to this question.",
+        "There is no definitive answer.",
+        "Two cars stand in front of a house.",
+    ],
+)
+def test_what_answers_nothing_is_not_no(reply: str) -> None:
+    assert read(reply, ("Yes", "No"), SAME) not in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "reply", "option"),
+    [
+        (VIEWS, "Therefore, Image 2 is the most similar to Image 1.", 0),
+        (("Image A", "Image B", "Image C"), "So it must be the second picture.", 1),
+        (("the man on the left", "the man on the right"), "Thus the left one is taller.", 0),
+        (("The left painting", "The right painting"), "It is the painting on the left.", 0),
+        (("It does not need food.", "It needs food."), "It doesn't need food.", 0),
+        (("possible", "not possible"), "It is not possible.", 1),
+        (("Obtain an ECG", "Administer oxygen"), "Therefore the patient should first receive oxygen.", 1),
+    ],
+)
+def test_other_words_for_the_same_option(options: tuple[str, ...], reply: str, option: int) -> None:
+    assert read(reply, options) == option

@@ -74,6 +74,14 @@ class Votes(NamedTuple):
         return np.where(is_open, votes / (votes * is_open).sum(axis=1, keepdims=True), -1.0)
 
 
+def move_keys(votes: Votes, items: Ints, rng: np.random.Generator) -> Votes:
+    """Return the votes with the keys of some items moved, each to another option of its item at random."""
+    steps = 1 + (rng.random(len(items)) * (votes.number[items] - 1)).astype(np.int64)  # none ends at the given key
+    keys = votes.keys.copy()
+    keys[items] = (keys[items] + steps) % votes.number[items]
+    return votes._replace(keys=keys)
+
+
 def weigh_options(votes: Votes) -> Floats:
     """Return, items × options, the evidence against each option as the key, in standard deviations.
 

@@ -740,6 +740,9 @@ def page(done: dict[str, dict[str, Any]]) -> str:
         "Of the top 2 % of items by suspicion, the share whose key was corrected afterwards. Answers and corrections",
         "are public; every order uses the answers and the old keys alone. Ties count as if drawn at random.",
         "Intervals (95 %): items drawn again, the same for both; the best other method is chosen afterwards.",
+        "",
+        "`margin` is the margin of vote shares. `logistic` is a cross-validated logistic regression over the models'",
+        "choices, ordered by one less the probability of the key (self-confidence, the score of cleanlab).",
     ]
     for title, names in (
         ("Fresh", FRESH),

@@ -32,7 +32,7 @@ _WAITING = "review"
 _MOST_REVIEWERS = 50
 _SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(\S+(?:\s+\S+)*))?\s*", re.DOTALL)  # ``60 of answer=wrong``
 _FINDING = 0.5  # how likely a finding of an audit is to change something
-_WRONG_GOLDS = 0.1  # share taken as wrong where votes become a probability: with one half, every doubted item is likely
+_WRONG_GOLDS = 0.1  # share taken as wrong: with one half, any item whose votes fit a wrong gold would seem flawed
 Tell = Callable[[str], None]
 
 

@@ -7,8 +7,9 @@ more than its likelihood says. Three quantities say how much:
   estimated from each half. The standard deviation s of these estimates is the delete-half jackknife
   standard error over models (Shao and Tu 1995). Their mean less the estimate from all models is the
   trend t: where more models change the estimate, still more would change it further.
-- **The interval** has as its ends, with l and h those of the profile likelihood, p the estimate,
-  t⁺ and t⁻ the positive and the negative part of t,
+- **The interval** has as its ends, with l and h those of the profile likelihood over several forms of
+  the line (`wrong_share.interval_of_forms`), p the estimate, t⁺ and t⁻ the positive and the negative
+  part of t,
 
       p − √((p − l)² + (1.96 s)² + (2 t⁺)²)  and  p + √((h − p)² + (1.96 s)² + (2 t⁻)²).
 
@@ -31,7 +32,14 @@ import numpy as np
 
 from eyetest.measures.stats.intervals import Floats, Ints
 from eyetest.measures.stats.key_evidence import Votes, move_keys, weigh_options
-from eyetest.measures.stats.wrong_share import LARGEST_SHARE, KeyScores, WrongShare, estimate_share, largest_share
+from eyetest.measures.stats.wrong_share import (
+    LARGEST_SHARE,
+    KeyScores,
+    WrongShare,
+    estimate_share,
+    interval_of_forms,
+    largest_share,
+)
 
 RECOGNISED = 0.7  # in simulations and files, panels that estimate the share have .81 and more, others .53 and less
 WIDEST = 0.1  # of all keys: an interval from none to more than a tenth of them gives no number to act on
@@ -77,23 +85,29 @@ def find_interval(votes: Votes, estimate: WrongShare, bound: float, seed: int = 
     rng = np.random.default_rng(seed)
     part = votes.only(_sample(len(votes.keys), rng))
     recognition = _recognition(part, rng)
+    scores = scores_of_keys(votes)
     low, high = 0.0, 0.0
     if recognition >= RECOGNISED:
-        low, high = _widened(estimate, part, bound, rng)
+        ends = interval_of_forms(scores, bound)
+        differences = _shares_of_halves(part, bound, rng) - share_from_votes(part, bound).mean
+        low, high = _widened(estimate.mean, ends, differences)
+        high = min(high, bound)
         if low > 0 or high <= WIDEST:
             return ShareInterval(low, high, recognition, is_identified=True)
-    largest = largest_share(scores_of_keys(votes), bound)
+    largest = largest_share(scores, bound)
     return ShareInterval(0.0, max(largest, high), recognition, is_identified=False)
 
 
-def _widened(estimate: WrongShare, part: Votes, bound: float, rng: np.random.Generator) -> tuple[float, float]:
-    """The ends of the interval, with what halves of the models add to it."""
-    of_halves = _shares_of_halves(part, bound, rng)
-    trend = float(of_halves.mean()) - share_from_votes(part, bound).mean
-    spread = _QUANTILE * float(of_halves.std(ddof=1))
-    below = np.hypot(np.hypot(estimate.mean - estimate.low, spread), _TRENDS * max(trend, 0.0))
-    above = np.hypot(np.hypot(estimate.high - estimate.mean, spread), _TRENDS * max(-trend, 0.0))
-    return max(estimate.mean - float(below), 0.0), min(estimate.mean + float(above), bound)
+def _widened(share: float, ends: tuple[float, float], differences: Floats) -> tuple[float, float]:
+    """The ends of the interval of a share, with what halves of the models add to them.
+
+    ``differences``: shares that halves of the models give, less the share that all give.
+    """
+    trend = float(differences.mean())
+    spread = _QUANTILE * float(differences.std(ddof=1))
+    below = np.hypot(np.hypot(share - min(ends[0], share), spread), _TRENDS * max(trend, 0.0))
+    above = np.hypot(np.hypot(max(ends[1], share) - share, spread), _TRENDS * max(-trend, 0.0))
+    return max(share - float(below), 0.0), share + float(above)
 
 
 def _sample(items: int, rng: np.random.Generator) -> Ints:

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from eyetest.measures.stats.intervals import Bools, Floats, Ints, one_thread
 from eyetest.measures.stats.key_evidence import Votes, move_keys, weigh_options
 from eyetest.measures.stats.relatedness import independence
-from eyetest.measures.stats.share_interval import find_interval, share_from_votes
-from eyetest.measures.stats.wrong_share import LARGEST_SHARE
+from eyetest.measures.stats.share_interval import find_interval, scores_of_keys
+from eyetest.measures.stats.wrong_share import LARGEST_SHARE, estimate_share
 
 INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
 _RECURS = 30  # with fewer items of a set of options, how readily models give each of them is not known
@@ -116,10 +116,11 @@ def suspicion(
         independent_answers = (votes.chosen >= 0) @ weights
         has_odds = is_read & (independent_answers >= INDEPENDENT)
         if is_read.any():
-            estimate = share_from_votes(read_votes, bound)
+            scores = scores_of_keys(read_votes)
+            estimate = estimate_share(scores, bound)
             ratios[is_read] = estimate.ratios
         if has_odds.any():
-            interval = find_interval(read_votes, estimate, bound)
+            interval = find_interval(read_votes, scores, estimate.mean, bound)
             low, high, recognition = interval.low, interval.high, interval.recognition
             if interval.is_identified:
                 share = estimate.mean

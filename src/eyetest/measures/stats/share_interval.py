@@ -35,7 +35,6 @@ from eyetest.measures.stats.key_evidence import Votes, move_keys, weigh_options
 from eyetest.measures.stats.wrong_share import (
     LARGEST_SHARE,
     KeyScores,
-    WrongShare,
     estimate_share,
     interval_of_forms,
     largest_share,
@@ -60,13 +59,8 @@ class ShareInterval(NamedTuple):
     is_identified: bool  # whether the share can be estimated from these models' answers
 
 
-def share_from_votes(votes: Votes, bound: float) -> WrongShare:
-    """Return the share of wrong keys by the votes on items that were read."""
-    return estimate_share(scores_of_keys(votes), bound)
-
-
 def scores_of_keys(votes: Votes) -> KeyScores:
-    """Return the scores of the given keys, and of all other options."""
+    """Return the scores of the given keys, and of all other options, by votes on items that were read."""
     evidence = weigh_options(votes)
     rows = np.arange(len(votes.keys))
     is_other = votes.is_open
@@ -77,20 +71,20 @@ def scores_of_keys(votes: Votes) -> KeyScores:
     return KeyScores(scores_of_given, evidence[is_other], weights, float(moves_back.mean()))
 
 
-def find_interval(votes: Votes, estimate: WrongShare, bound: float, seed: int = 0) -> ShareInterval:
+def find_interval(votes: Votes, scores: KeyScores, share: float, bound: float) -> ShareInterval:
     """Return the interval of a share that was estimated from these votes, all of items that were read.
 
-    ``bound``: the largest share that is possible, as in `wrong_share.estimate_share`.
+    ``scores``: of the keys by these votes; ``share``: the estimate; ``bound``: the largest share that is possible, as
+    in `wrong_share.estimate_share`.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     part = votes.only(_sample(len(votes.keys), rng))
     recognition = _recognition(part, rng)
-    scores = scores_of_keys(votes)
     low, high = 0.0, 0.0
     if recognition >= RECOGNISED:
         ends = interval_of_forms(scores, bound)
-        differences = _shares_of_halves(part, bound, rng) - share_from_votes(part, bound).mean
-        low, high = _widened(estimate.mean, ends, differences)
+        differences = _shares_of_halves(part, bound, rng) - estimate_share(scores_of_keys(part), bound).mean
+        low, high = _widened(share, ends, differences)
         high = min(high, bound)
         if low > 0 or high <= WIDEST:
             return ShareInterval(low, high, recognition, is_identified=True)
@@ -122,7 +116,7 @@ def _recognition(votes: Votes, rng: np.random.Generator) -> float:
     items = len(votes.keys)
     number = min(max(round(_MOVED * items), _FEWEST_MOVED), items)
     moved = move_keys(votes, rng.choice(items, number, replace=False), rng)
-    probabilities = np.sort(share_from_votes(moved, LARGEST_SHARE).probabilities)
+    probabilities = np.sort(estimate_share(scores_of_keys(moved), LARGEST_SHARE).probabilities)
     leading = max(round(_MOST_SUSPECT * number), 1)
     return float(probabilities[-leading:].mean())
 
@@ -135,5 +129,6 @@ def _shares_of_halves(votes: Votes, bound: float, rng: np.random.Generator) -> F
         order = rng.permutation(models)
         for half in (order[: models // 2], order[models // 2 :]):
             of_half = votes._replace(chosen=votes.chosen[:, np.sort(half)])
-            shares.append(share_from_votes(of_half.only(of_half.is_read), bound).mean)
+            read_votes = of_half.only(of_half.is_read)
+            shares.append(estimate_share(scores_of_keys(read_votes), bound).mean)
     return np.array(shares)

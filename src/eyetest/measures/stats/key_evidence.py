@@ -51,7 +51,7 @@ class Votes(NamedTuple):
         """By item whether there is anything to weigh: several options, and a choice that was read."""
         return np.asarray((self.chosen >= 0).any(axis=1) & (self.number > 1))
 
-    def only(self, items: Bools) -> "Votes":
+    def only(self, items: Bools | Ints) -> "Votes":
         """The votes on some of the items."""
         return Votes(self.chosen[items], self.number[items], self.keys[items], self.kinds[items])
 

@@ -146,8 +146,11 @@ def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> No
         .with_columns(pl.col("score").cast(pl.Float64))
         .rows(named=True)
     )
-    found = wrong_golds(results(answers, known)).table
+    measured = wrong_golds(results(answers, known))
+    found = measured.table
     ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
     assert ranks[0] <= 20
     assert ranks[1] <= 300, "a plain count puts it at 822"
-    assert found["expected"][-1] == pytest.approx(found["flawed"].sum())
+    assert found["flawed"].null_count() == len(items), "these models do not identify the number"
+    note = next(note for note in measured.notes if "do not identify the number of wrong golds" in note)
+    assert re.search(r"; between 0 and \d+ of 1,730 golds can be wrong: there is an order", note)

@@ -157,22 +157,22 @@ def test_planted_keys_are_found_no_worse_than_by_the_best_baseline(
 
 
 @pytest.mark.science
-def test_more_moved_keys_in_real_answers_raise_the_number_expected_wrong(
-    shared: Path, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize("name", [("mmmu_pro", "standard4"), ("mathvista", "text")], ids=str)
+def test_models_that_do_not_recognise_moved_keys_give_a_bound_and_no_number(
+    name: tuple[str, str], shared: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """MMMU-Pro's own keys have errors, so the truth is not known; the number grows, and odds are never missing."""
-    matrix = _matrix(shared, "mmmu_pro", "standard4")
-    expected = []
+    """Real answers of models with which estimates rose by a quarter of the keys that were moved."""
+    matrix = _matrix(shared, *name)
     for rate in (0.0, 0.1, 0.2):
         rng, items = np.random.default_rng(1), len(matrix.keys)
         moved = rng.permutation(items) < round(rate * items)
         steps = 1 + (rng.random(items) * (matrix.number - 1)).astype(int)
         keys = np.where(moved, (matrix.keys + steps) % matrix.number, matrix.keys)
         weighed = suspicion(matrix.chosen, matrix.number, keys, recurring(matrix.texts))
+        record_property(f"moved {rate}", str((weighed.recognition, weighed.high * items)))
+        assert np.isnan(weighed.flawed).all()
+        assert weighed.low == 0
         assert weighed.high * items >= moved.sum()
-        expected.append(np.nansum(weighed.flawed))
-    record_property("expected", str(np.round(expected)))
-    assert expected[0] < expected[1] < expected[2]
 
 
 @pytest.mark.science

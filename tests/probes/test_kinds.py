@@ -18,7 +18,7 @@ from eyetest.errors import InputError
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.guessing import TRAITS
-from eyetest.probes.kinds import KINDS, LEAST_EXCESS, kind_of, only_rates
+from eyetest.probes.kinds import KINDS, LEAST_EXCESS, kind_of, names_items, only_rates
 from eyetest.recipes.loading import check_recipe
 from eyetest.records import Choice, Finding, Item, Manifest, Recipe, Stage
 from eyetest.studio.collection import Collection
@@ -164,6 +164,17 @@ def test_a_file_of_an_earlier_version_names_no_items_of_tests() -> None:
     audit = msgspec.json.decode(msgspec.json.encode(facts | {"findings": (test, own, fact)}), type=Audit)
     assert [finding.items for finding in audit.findings] == [(), (), ("1",)]
     assert audit.suggested == {"1": "review"}
+
+
+def test_a_probe_of_ones_own_may_use_the_name_of_a_declared_kind() -> None:
+    own_fact = Finding(probe="mine", kind="gold-longest", severity="suspect", title="a fact", items=("1",))
+    own_test = Finding(probe="mine", kind="equal-options", severity="suspect", title="a test", items=("1",), p=0.01)
+    declared = Finding(probe="malformed", kind="equal-options", severity="suspect", title="a fact", items=("1",))
+    assert names_items(own_fact), "it is not the test that bears this name"
+    assert not names_items(own_test), "no reader judged this test"
+    assert names_items(declared)
+    assert kind_of("gold-longest", "mine") is None
+    assert kind_of("too-few", "shortcuts") is kind_of("too-few")
 
 
 @pytest.mark.parametrize("probe", PROBES)

@@ -276,16 +276,25 @@ def _no_image(table: "pl.DataFrame") -> Iterable[str]:
 
 
 def _label_errors(table: "pl.DataFrame") -> Iterable[str]:
-    """How many keys are more likely wrong than right; the number expected wrong is in the measure's notes."""
+    """How many keys are more likely wrong than right; the number expected wrong, or why there is none, is a note."""
     flawed = table.get_column("flawed").drop_nulls()
     if len(flawed) == 0:
-        return [f"{_NOT_TESTED}too few independent models for odds"]
+        return []
     return [f"{counted(int((flawed > 0.5).sum()), 'key')} more likely wrong than right by models' votes"]
 
 
 def _review_advice(name: str, notes: Iterable[str]) -> Iterable[str]:
-    """Of the notes about label errors those that give numbers: keys expected wrong, and what a review would find."""
-    return [note for note in notes if name == "wrong-golds" and ("expected to be wrong" in note or "planted" in note)]
+    """Of the notes about label errors those that give numbers: keys expected wrong, and what a review would find.
+
+    Where too few models are independent, nothing is said of the number: this was not tested.
+    """
+    if name != "wrong-golds":
+        return
+    for note in notes:
+        if any(words in note for words in ("expected to be wrong", "can be wrong", "planted")):
+            yield note
+        elif "no odds" in note:
+            yield f"{_NOT_TESTED}{note}"
 
 
 def _smallest(table: "pl.DataFrame") -> Iterable[str]:

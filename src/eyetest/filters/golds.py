@@ -14,7 +14,7 @@ from eyetest.filters import Filter, FilterInput
 from eyetest.filters.hits import count, stopping_rule
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import INDEPENDENT, Suspicion, most_chosen, recurring, suspicion
+from eyetest.measures.stats.consensus import Suspicion, most_chosen, recurring, suspicion
 from eyetest.prompts.building import label_within
 from eyetest.prompts.sets import Wording
 from eyetest.records import (
@@ -57,6 +57,7 @@ def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
     doubted = weighed.flawed[~np.array(keeps, bool)]
     worth = {"doubted": len(doubted), "wrong of these, by these odds": _rounded(doubted.sum(), 1)}
     worth |= {"independent models": round(weighed.independent, 1), "share of wrong golds": _rounded(weighed.share, 4)}
+    worth |= {"from": _rounded(weighed.low, 4), "to": _rounded(weighed.high, 4)}
     ranks = np.empty(len(suspects), np.int64)
     ranks[np.argsort(-weighed.ratios, kind="stable")] = np.arange(1, len(suspects) + 1)
     for item in case.items:
@@ -84,8 +85,8 @@ def _reason(item: Item, weighed: Suspicion, at: int) -> str:
     gold, rival = letter(item.gold[0]), letter(int(weighed.rivals[at]))
     ratio, flawed = f"log ratio {weighed.ratios[at]:+.1f}", weighed.flawed[at]
     if math.isnan(flawed):
-        few = f"no odds, since models count as {weighed.independent:.1f} independent ones, below {INDEPENDENT:g}"
-        return f"{rival} instead of {gold}? {ratio}; {few}"
+        reason = weighed.why_no_odds or "too few models answered it"
+        return f"{rival} instead of {gold}? {ratio}; no odds, since {reason}"
     return f"{rival} instead of {gold}? wrong gold {percent(flawed)}, {ratio}"
 
 

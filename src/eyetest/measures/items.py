@@ -11,7 +11,6 @@ from eyetest.errors import InputError, counted
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import (
-    INDEPENDENT,
     ReviewAdvice,
     Suspicion,
     make_votes,
@@ -94,7 +93,7 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
 
     ``ratio``: log likelihood ratio, gold wrong against right; ``flawed``: probability of a wrong gold; ``expected``:
     how many golds are expected to be wrong among this item and those before it. The last two are null with fewer than
-    five effectively independent models.
+    five effectively independent models, and where these models' answers do not identify the number of wrong golds.
     """
     around = results.families()
     people = _share(settings.own["people"])
@@ -127,16 +126,15 @@ def _panel_notes(panel: _Panel, *, is_alone: bool) -> Iterator[str]:
     about = "" if is_alone else f"{panel.name}: "
     golds, weighed, plan = counted(len(panel.table), "gold"), panel.weighed, panel.plan
     review = f"{about}review the first {plan.items}"
-    if math.isnan(weighed.share):
-        yield (
-            f"{about}models count as {weighed.independent:.1f} independent ones by their agreement on wrong answers: "
-            f"below {INDEPENDENT:g} there is an order in which to look, and no odds (flawed is null)"
-        )
-    else:
-        low, high = (len(panel.table) * share for share in (weighed.low, weighed.high))
+    low, high = (len(panel.table) * share for share in (weighed.low, weighed.high))
+    if not weighed.why_no_odds:
         expected = float(np.nansum(weighed.flawed))
         yield f"{about}{expected:.0f} of {golds} are expected to be wrong, interval {low:.0f} to {high:.0f}"
         review += f", of which {plan.expected:.0f} are expected to be wrong"
+    else:
+        at_most = "" if math.isnan(high) else f"; between 0 and {high:.0f} of {golds} can be wrong"
+        order = "there is an order in which to look, and no odds (flawed is null)"
+        yield f"{about}{weighed.why_no_odds}{at_most}: {order}"
     found = f"planted keys found at this cut: {plan.found} of {plan.planted}"
     yield f"{review}; {found} (by a plain count of models against the key {plan.counted})"
 

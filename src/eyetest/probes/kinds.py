@@ -114,15 +114,21 @@ WHY_NO_ITEMS = (
 )
 
 
-def kind_of(name: str) -> FindingKind | None:
-    """Return the declared kind of that name, whatever the probe; None for other names, of a user's own probe."""
+def kind_of(name: str, probe: str | None = None) -> FindingKind | None:
+    """Return the declared kind of that name; None for other names, of a user's own probe.
+
+    ``probe``: the probe that made the finding. A user's own probe may use a declared name, and does not declare it.
+    """
     family = next((family for family in _FAMILIES if name.startswith(f"{family}-")), name)
-    return KINDS.get(family)
+    declared = KINDS.get(family)
+    if declared is None or probe is None or declared.probe in ("", probe):
+        return declared
+    return None
 
 
 def names_items(finding: Finding) -> bool:
     """Whether a finding's items may be listed and acted on; of a user's own probe, those of all but tests."""
-    kind = kind_of(finding.kind)
+    kind = kind_of(finding.kind, finding.probe)
     return kind.names_items if kind else not finding.is_test
 
 

@@ -32,6 +32,7 @@ _WAITING = "review"
 _MOST_REVIEWERS = 50
 _SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(\S+(?:\s+\S+)*))?\s*", re.DOTALL)  # ``60 of answer=wrong``
 _FINDING = 0.5  # how likely a finding of an audit is to change something
+_WRONG_GOLDS = 0.1  # share taken as wrong: with one half, any item whose votes fit a wrong gold would seem flawed
 Tell = Callable[[str], None]
 
 
@@ -247,10 +248,11 @@ def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0) -> list
     table = items.filter(is_in("id", list(ids))).sort("id")
     shuffled = np.random.default_rng(seed).permutation(len(table))
     findings = pl.col("findings").list.len().fill_null(0)
-    doubted = 1 / (1 + pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)
+    prior_odds = _WRONG_GOLDS / (1 - _WRONG_GOLDS)
+    sound = 1 / (1 + prior_odds * pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)
     keys = [
         (pl.col("verdict") == "review").fill_null(value=False),
-        1 - doubted.fill_null(1.0) * (1 - _FINDING) ** findings,
+        1 - sound.fill_null(1.0) * (1 - _FINDING) ** findings,
         *([pl.col("difficulty")] if "difficulty" in items.columns else []),
     ]
     ordered = table.with_columns(pl.Series("__random", shuffled)).sort(

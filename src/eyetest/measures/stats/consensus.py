@@ -1,15 +1,17 @@
 """Suspected label errors: which keys models' choices speak against, and how many keys are wrong.
 
-Estimated are an order of the items (`key_evidence`), the share of wrong keys with its interval and
-each item's probability (`wrong_share`), and the effective number of independent models
-(`relatedness`); where fewer than `INDEPENDENT` of them answered, an item has no probability. Each
-module states its formula and assumptions. `plan_review` says how many items to review first, how
+Estimated are an order of the items (`key_evidence`), the share of wrong keys and each item's
+probability (`wrong_share`), the interval of the share (`share_interval`), and the effective number
+of independent models (`relatedness`). Where fewer than `INDEPENDENT` of them answered, an item has
+no probability, and neither has any where the models' answers do not identify the share. Each module
+states its formula and assumptions. `plan_review` says how many items to review first, how
 many wrong keys are expected among them, and how many keys that it moves in the same answers are
 found at this cut: the check is made on the user's own file, and assumes nothing of the models, but
 that wrong keys fall on the other options at random, as the moved ones do. Independent checks:
 tests/measures/stats/test_consensus.py and tests/measures/test_planted_keys.py.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyetest.measures.stats.intervals import Bools, Floats, Ints, one_thread
-from eyetest.measures.stats.key_evidence import Votes, weigh_options
+from eyetest.measures.stats.key_evidence import Votes, move_keys, weigh_options
 from eyetest.measures.stats.relatedness import independence
-from eyetest.measures.stats.wrong_share import LARGEST_SHARE, KeyScores, estimate_share
+from eyetest.measures.stats.share_interval import find_interval, scores_of_keys
+from eyetest.measures.stats.wrong_share import LARGEST_SHARE, estimate_share
 
 INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
 _RECURS = 30  # with fewer items of a set of options, how readily models give each of them is not known
@@ -61,11 +64,22 @@ class Suspicion(NamedTuple):
 
     ratios: Floats  # log likelihood ratio of the votes: key wrong against key right; 0 where no choice was read
     rivals: Ints  # the option with most votes beside the key
-    flawed: Floats  # probability that the key is wrong; NaN below `INDEPENDENT` independent models that answered
+    flawed: Floats  # probability that the key is wrong; NaN below `INDEPENDENT` models or without an identified share
     independent: float  # effective number of independent models
     share: float  # of wrong keys among items with a choice; NaN where no item has a probability
-    low: float  # lower end of the 95 % interval of the share
-    high: float
+    low: float  # lower end of the 95 % interval of the share; 0 where the panel does not identify it
+    high: float  # NaN, and ``low`` too, below `INDEPENDENT` models
+    recognition: float  # how surely moved keys are recognised (`share_interval`); NaN below `INDEPENDENT` models
+
+    @property
+    def why_no_odds(self) -> str:
+        """Why no item has a probability; empty where items have one."""
+        if not math.isnan(self.share):
+            return ""
+        if math.isnan(self.recognition):
+            few = f"models count as {self.independent:.1f} independent ones by their agreement on wrong answers"
+            return f"{few}, below {INDEPENDENT:g}"
+        return "these models' answers do not identify the number of wrong golds"
 
 
 class ReviewAdvice(NamedTuple):
@@ -96,22 +110,26 @@ def suspicion(
     read_votes = votes.only(is_read)  # the others would change what is standardised over the items
     bound = LARGEST_SHARE if people is None else min(1 - people, LARGEST_SHARE)
     ratios, flawed = np.zeros(len(votes.keys)), np.full(len(votes.keys), np.nan)
-    share = low = high = np.nan
+    share = low = high = recognition = np.nan
     with one_thread():
         weights = independence(read_votes.chosen, read_votes.number, read_votes.keys)
         independent_answers = (votes.chosen >= 0) @ weights
         has_odds = is_read & (independent_answers >= INDEPENDENT)
         if is_read.any():
-            evidence = weigh_options(read_votes)
-            estimate = estimate_share(_scores_of_keys(evidence, read_votes), bound)
+            scores = scores_of_keys(read_votes)
+            estimate = estimate_share(scores, bound)
             ratios[is_read] = estimate.ratios
-            flawed[is_read] = estimate.probabilities
-            flawed[~has_odds] = np.nan
         if has_odds.any():
-            share, low, high = estimate.mean, estimate.low, estimate.high
+            interval = find_interval(read_votes, scores, estimate.mean, bound)
+            low, high, recognition = interval.low, interval.high, interval.recognition
+            if interval.is_identified:
+                share = estimate.mean
+                flawed[is_read] = estimate.probabilities
+                flawed[~has_odds] = np.nan
     shares_of_others = votes.shares
     shares_of_others[np.arange(len(votes.keys)), votes.keys] = -1.0
-    return Suspicion(ratios, shares_of_others.argmax(axis=1), flawed, float(weights.sum()), share, low, high)
+    rivals = shares_of_others.argmax(axis=1)
+    return Suspicion(ratios, rivals, flawed, float(weights.sum()), share, low, high, recognition)
 
 
 def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: ArrayLike | None = None) -> Votes:
@@ -176,12 +194,9 @@ def _plant(votes: Votes, seed: int) -> tuple[Votes, Bools]:
     wanted = max(round(_PLANTED * len(movable)), _FEWEST_PLANTED)
     number = min(wanted, _MOST_PLANTED, int(_MOST_OF_ITEMS * len(movable)))
     moved = rng.choice(movable, number, replace=False)
-    steps = 1 + (rng.random(number) * (votes.number[moved] - 1)).astype(np.int64)  # none ends at the given key
-    keys = votes.keys.copy()
-    keys[moved] = (keys[moved] + steps) % votes.number[moved]
-    is_planted = np.zeros(len(keys), bool)
+    is_planted = np.zeros(len(votes.keys), bool)
     is_planted[moved] = True
-    return votes._replace(keys=keys), is_planted
+    return move_keys(votes, moved, rng), is_planted
 
 
 def _found_at_cut(scores: Floats, is_planted: Bools, cut: int) -> int:
@@ -192,17 +207,6 @@ def _found_at_cut(scores: Floats, is_planted: Bools, cut: int) -> int:
     tied = len(scores_of_given) - np.searchsorted(scores_of_given, planted, side="left") - above
     probabilities = np.clip((cut - above) / (tied + 1), 0.0, 1.0)
     return round(float(probabilities.sum()))
-
-
-def _scores_of_keys(evidence: Floats, votes: Votes) -> KeyScores:
-    """The scores of the given keys, and of all other options."""
-    rows = np.arange(len(votes.keys))
-    is_other = votes.is_open
-    is_other[rows, votes.keys] = False
-    moves_back = 1 / (votes.number - 1)
-    weights = (is_other * moves_back[:, None])[is_other]
-    given = evidence[rows, votes.keys]
-    return KeyScores(given, evidence[is_other], weights, float(moves_back.mean()))
 
 
 def most_chosen(choices: Iterable[int]) -> int | None:

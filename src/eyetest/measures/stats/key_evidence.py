@@ -51,7 +51,7 @@ class Votes(NamedTuple):
         """By item whether there is anything to weigh: several options, and a choice that was read."""
         return np.asarray((self.chosen >= 0).any(axis=1) & (self.number > 1))
 
-    def only(self, items: Bools) -> "Votes":
+    def only(self, items: Bools | Ints) -> "Votes":
         """The votes on some of the items."""
         return Votes(self.chosen[items], self.number[items], self.keys[items], self.kinds[items])
 
@@ -72,6 +72,14 @@ class Votes(NamedTuple):
         votes = self.counts + 0.5
         is_open = self.is_open
         return np.where(is_open, votes / (votes * is_open).sum(axis=1, keepdims=True), -1.0)
+
+
+def move_keys(votes: Votes, items: Ints, rng: np.random.Generator) -> Votes:
+    """Return the votes with the keys of some items moved, each to another option of its item at random."""
+    steps = 1 + (rng.random(len(items)) * (votes.number[items] - 1)).astype(np.int64)  # none ends at the given key
+    keys = votes.keys.copy()
+    keys[items] = (keys[items] + steps) % votes.number[items]
+    return votes._replace(keys=keys)
 
 
 def weigh_options(votes: Votes) -> Floats:

@@ -15,8 +15,16 @@ form does not depend on the scale of the score. For each π of a grid it is fitt
 the smaller of the third percentile of moved keys and the median of given ones upwards, by maximum
 likelihood with weak normal priors on level and slope. This profile likelihood, with a flat prior on
 π from 0 to its bound, gives the mean of π; the values within 1.92 of its maximum are the 95 %
-interval, which is too narrow: it holds the truth in 73 of 88 repeats (design/refining.md). The
+interval if log ρ is linear, which `share_interval` widens by what this assumption leaves out. The
 probability that an item's key is wrong is π / ((1 − π) ρ + π), averaged over π.
+
+The form matters more than chance, so `interval_of_forms` puts (uᵏ − 1) / k, which is log u for k = 0,
+in the place of log u, for k from −.15 to .3. It takes the 95 % intervals of all forms whose largest log
+likelihood is within 4 of the best one together.
+
+Without the line only a largest share is identified: with G and H the shares of given and moved keys
+above a cut, and F₀ that of right keys, (1 − π) (1 − ε) F₀ − π ε F₀ = (1 − ε) G − π H. Since F₀ ≥ 0
+and ε = π b, π ≤ G / (H + b G) at every cut.
 
 Assumed: a wrong key is as likely to be any of the item's wrong options (where wrong keys fall on
 the option that most models prefer among these, they are harder to see, and fewer are expected than
@@ -42,6 +50,10 @@ _LEVEL_SPREAD, _SLOPE_SPREAD = 20.0, 10.0  # of normal priors: where scores are 
 _SMALLEST_SLOPE = 1e-3  # a slope below 0 would call keys with higher scores less suspect
 _TIE_BREAK = 1e-6  # of log u: small enough to leave every u in its place
 _NEGLIGIBLE = 1e-6  # shares with less weight change no printed figure
+_FORMS = (-0.15, 0.15, 0.3)  # exponents beside 0: with larger ones the scores of real answers do not agree
+_AS_LIKELY = 4.0  # in log likelihood: forms that are worse by more are excluded by the scores
+_CUTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # shares of moved keys above a cut: above higher ones are few
+_ERRORS = 2.58  # standard errors: of nine cuts the smallest bound is taken
 
 
 class KeyScores(NamedTuple):
@@ -57,7 +69,7 @@ class WrongShare(NamedTuple):
     """The share of wrong keys with its interval, and by item what the score says of the given key."""
 
     mean: float  # of the share, over its posterior distribution
-    low: float  # lower end of the 95 % interval of the share
+    low: float  # lower end of the 95 % interval of the share, if log ρ is linear
     high: float
     ratios: Floats  # log likelihood ratio, key wrong against key right: −log ρ
     probabilities: Floats  # of the key being wrong
@@ -78,12 +90,7 @@ def estimate_share(scores: KeyScores, bound: float) -> WrongShare:
 
     ``bound``: the largest share that is possible; a larger one than `LARGEST_SHARE` counts as that.
     """
-    order = np.argsort(scores.moved, kind="stable")
-    ascending = scores.moved[order]
-    weights_below = np.append(0.0, np.cumsum(scores.weights[order]))
-    positions = _positions(scores.given, ascending, weights_below)
-    positions_of_moved = _positions(scores.moved, ascending, weights_below)
-    bins = _binned(positions, positions_of_moved, scores)
+    positions, bins = _prepared(scores)
     grid = np.linspace(0, 1, _GRID) ** 2
     shares = np.maximum(min(bound, LARGEST_SHARE) * grid, _SMALLEST_SHARE)
     likelihoods, coefficients = _profile(bins, shares)
@@ -99,10 +106,61 @@ def estimate_share(scores: KeyScores, bound: float) -> WrongShare:
     return WrongShare(float(weights @ shares), low, high, slope * positions - level, probabilities)
 
 
+def interval_of_forms(scores: KeyScores, bound: float) -> tuple[float, float]:
+    """Return the ends of the interval of the share of wrong keys over all forms of log ρ that the scores allow."""
+    _, bins = _prepared(scores)
+    shares = np.maximum(min(bound, LARGEST_SHARE) * np.linspace(0, 1, _GRID) ** 2, _SMALLEST_SHARE)
+    likelihoods = [_profile(bins, shares)[0]]
+    for form in _FORMS:
+        positions = np.expm1(form * bins.positions) / form
+        likelihoods.append(_profile(bins._replace(positions=positions), shares)[0])
+    best = max(float(of_form.max()) for of_form in likelihoods)
+    likely = [of_form for of_form in likelihoods if of_form.max() >= best - _AS_LIKELY]
+    ends = [_interval(shares, of_form) for of_form in (likelihoods[0], *likely)]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def largest_share(scores: KeyScores, bound: float) -> float:
+    """Return the largest share of wrong keys that the scores leave possible, whatever the form of ρ.
+
+    It is an upper 95 % limit: at each cut G is raised and H lowered by its standard errors (Wilson's limit for G).
+    """
+    order = np.argsort(-scores.moved, kind="stable")
+    weights_above = np.cumsum(scores.weights[order]) / scores.weights.sum()
+    items = len(scores.given)
+    largest = min(bound, LARGEST_SHARE)
+    for share in _CUTS:
+        place = min(int(np.searchsorted(weights_above, share)), len(order) - 1)
+        cut = scores.moved[order[place]]
+        of_moved = float(scores.weights[scores.moved >= cut].sum() / scores.weights.sum())
+        of_moved -= _ERRORS * np.sqrt(of_moved * (1 - of_moved) / items)
+        of_given = _upper_limit(float((scores.given >= cut).mean()), items)
+        if of_moved > 0:
+            largest = min(largest, of_given / (of_moved + scores.back * of_given))
+    return largest
+
+
+def _upper_limit(share: float, items: int) -> float:
+    """Wilson's upper limit of a share."""
+    middle = share + _ERRORS**2 / (2 * items)
+    spread = _ERRORS * np.sqrt(share * (1 - share) / items + _ERRORS**2 / (4 * items**2))
+    return float((middle + spread) / (1 + _ERRORS**2 / items))
+
+
 def _trapezoid_weights(grid: Floats) -> Floats:
     """The weights of the points of a rising grid in the trapezoid rule."""
     steps = np.diff(grid)
     return np.asarray((np.append(steps, 0.0) + np.append(0.0, steps)) / 2)
+
+
+def _prepared(scores: KeyScores) -> tuple[Floats, _Bins]:
+    """The positions of the given keys, and those of given and moved keys in bins."""
+    order = np.argsort(scores.moved, kind="stable")
+    ascending = scores.moved[order]
+    weights_below = np.append(0.0, np.cumsum(scores.weights[order]))
+    positions = _positions(scores.given, ascending, weights_below)
+    positions_of_moved = _positions(scores.moved, ascending, weights_below)
+    return positions, _binned(positions, positions_of_moved, scores)
 
 
 def _positions(scores: Floats, moved: Floats, weights_below: Floats) -> Floats:

@@ -38,7 +38,11 @@ BANDS: Mapping[str, Mapping[str, str]] = {
         "0.75<..<1": "more than ¾ wrong",
         "1": "no model is right",
     },
-    "doubt": {"..<0": "little evidence against it", "0..<2": "some doubt", "2..": "votes as with a wrong gold"},
+    "doubt": {
+        "..<0": "votes fit a right gold better",
+        "0..<2": "votes fit a wrong gold better",
+        "2..": "fit it more than 7 times better",  # e² = 7.4: the doubt is a log likelihood ratio
+    },
 }
 """Disjoint bins of numbers in the order of their values: bounds as in an address, and their names."""
 _BAND_NAMES = {"difficulty": "Difficulty", "doubt": "Doubt of the gold"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.mixture import GaussianMixture
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from eyetest.measures.stats.chance import favourites, share_preferences
 from eyetest.measures.stats.profiles import profile_clusters

@@ -133,7 +133,7 @@ def beta_binomial(rng: Rng, models: int) -> Sampled:
 
     One uniform number a template gives all models the same order of templates.
     """
-    cluster = sized(0.93 ** np.arange(45))
+    cluster = sized(np.power(0.93, np.arange(45.0)))
     means = np.linspace(0.35, 0.8, models)
     ease = rng.random((cluster.max() + 1, 1))
     shares = stats.beta.ppf(ease, 6 * means, 6 * (1 - means))

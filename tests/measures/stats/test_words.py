@@ -30,7 +30,8 @@ def exhaustive_clusters(texts: list[list[str]]) -> list[int]:
     table = table / np.where(lengths > 0, lengths, 1.0)
     dots = (table @ table.T)[np.triu_indices(len(texts), 1)]
     least = max(0.1, 2 * dots.mean())
-    return fcluster(linkage(1 - dots, "average"), 1 - least, "distance").tolist()
+    labels: list[int] = fcluster(linkage(1 - dots, "average"), 1 - least, "distance").tolist()
+    return labels
 
 
 def same_partition(first: list[int], second: list[int]) -> bool:

@@ -4,7 +4,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyetest.scoring.rules import Reading, Reply
 from eyetest.scoring.rules.cues import load_cues
@@ -13,11 +14,25 @@ from eyetest.scoring.rules.plain import read_plain
 from tools.reading.replies import read_replies
 
 OPTIONS = ("a red bus", "a blue car", "a bicycle", "a tram")
-LEADS = ("", "The bus is red.\n\n", "Options:\n(A) a red bus\n(B) a blue car\n", "I first thought of A. ", "> quote\n")
+LEADS = (
+    "",
+    "The bus is red.\n\n",
+    "Options:\n(A) a red bus\n(B) a blue car\n",
+    "I first thought of A. ",
+    "> quote\n",
+)
 ENDS = (
     *("B", "(B)", "**B**", "B. a blue car", "(B) a blue car.", "Answer: B", "**Answer:** B", "The answer is (B)."),
     *("Therefore, the correct answer is B. a blue car.", "Final answer: $\\boxed{B}$", "So the best option is (B)"),
-    *("Answer: B2", "Answer: BC", "Answer: B. a tram", "The answer is not B.", "answer is: E", "(D) a tram", "B or C"),
+    *(
+        "Answer: B2",
+        "Answer: BC",
+        "Answer: B. a tram",
+        "The answer is not B.",
+        "answer is: E",
+        "(D) a tram",
+        "B or C",
+    ),
 )
 whole_rules = EyetestRules(load_cues())  # with a table of its own no first pass is taken
 
@@ -33,7 +48,9 @@ def test_the_first_pass_agrees_with_the_whole_rules(lead: str, end: str) -> None
     assert plain is None or outcome(plain) == outcome(whole_rules.read(reply))
 
 
-@given(st.lists(st.sampled_from([*LEADS, *ENDS, "\n", " ", "</think>", "Question: ", "However, ", "~~A~~"]), max_size=5))
+@given(
+    st.lists(st.sampled_from([*LEADS, *ENDS, "\n", " ", "</think>", "Question: ", "However, ", "~~A~~"]), max_size=5)
+)
 def test_the_first_pass_agrees_on_any_sequence_of_these(parts: list[str]) -> None:
     reply = Reply("".join(parts), OPTIONS)
     plain = read_plain(reply)

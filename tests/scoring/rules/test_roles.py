@@ -63,10 +63,16 @@ def test_a_supposition_holds_where_the_question_is_one() -> None:
 @pytest.mark.parametrize(
     ("reply", "reading"),
     [
-        ("A) Iron: this is not correct.\n\nB) Copper: this is not yellow.\n\nC) Gold: this is the most likely one.", 2),
+        (
+            "A) Iron: this is not correct.\n\nB) Copper: it is not yellow.\n\nC) Gold: this is the most likely one.",
+            2,
+        ),
         ("B) Copper: not yellow.\nC) Gold: this is correct.\nD) Silver: not yellow.\nA) Iron: not yellow.", 2),
         ("| a) iron | no | ✗ |\n| b) copper | no | ✗ |\n| c) gold | yes | ✓ |\n| d) silver | no | ✗ |", 2),
-        ("**C. Gold**\n\n**Explanation**\n\n* **A. Iron:** it rusts.\n* **B. Copper:** it is red, but correct in part.", 2),
+        (
+            "**C. Gold**\n\n**Explanation**\n\n* **A. Iron:** rusts.\n* **B. Copper:** red, but correct in part.",
+            2,
+        ),
         ("C\n\nA. Iron is not yellow.\nB. Copper is not yellow.\nD. Silver is not yellow.", 2),
     ],
 )

@@ -3,8 +3,9 @@ learners find, with the question and without, and keep new options only where th
 
 Of the sets of an item one is taken with odds of Π 1 / p, where p is the share that learners give to the key, or to
 each authored option, among the options of the set: softmax(a · trees + b · logits), trees on relations of the options
-to each other, logits of the regression of `fitting`, a and b chosen for the batch. If p is right, options of the sets
-taken are exchangeable. Assumed: items are independent, learners are right, and sets differ enough to choose among.
+to each other, logits of the regression of `fitting`, a and b chosen for the batch. Where options are kept or refused,
+boosted trees have a part in p. If p is right, options of the sets taken are exchangeable. Assumed: items are
+independent, learners are right, and sets differ enough to choose among.
 Checked by other learners, ``tests/harden/options/judging.py`` and ``question_judging.py``.
 """
 

@@ -99,6 +99,17 @@ def test_items_without_cues_are_kept() -> None:
     assert all(exchangeable(asked[:20], np.random.default_rng(2)))
 
 
+def test_an_option_that_is_never_right_costs_few_items() -> None:
+    """One of ten numbers is far too large. A guess that leaves it out is right in one of nine."""
+    chance = random.Random(4)
+    items = []
+    for _ in range(300):
+        plausible = chance.sample(range(1000, 9000), 9)
+        too_large = chance.randrange(100_000, 900_000)
+        items.append(("How much is it?", [*map(str, plausible), str(too_large)]))
+    assert np.mean(exchangeable(items, np.random.default_rng(1))) > 0.6
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_cue_of_words_is_hidden_by_distractors_that_share_it(seed: int) -> None:
     """Keys have five words, as a third of the proposals. The place of a key in its set must not tell which it is."""

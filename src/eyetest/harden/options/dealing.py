@@ -3,8 +3,9 @@ learners find, with the question and without, and keep new options only where th
 
 Of the sets of an item one is taken with odds of Π 1 / p, where p is the share that learners give to the key, or to
 each authored option, among the options of the set: softmax(a · trees + b · logits), trees on relations of the options
-to each other, logits of the regression of `fitting`, a and b chosen for the batch. If p is right, options of the sets
-taken are exchangeable. Assumed: items are independent, learners are right, and sets differ enough to choose among.
+to each other, logits of the regression of `fitting`, a and b chosen for the batch. Where options are kept or refused,
+boosted trees have a part in p. If p is right, options of the sets taken are exchangeable. Assumed: items are
+independent, learners are right, and sets differ enough to choose among.
 Checked by other learners, ``tests/harden/options/judging.py`` and ``question_judging.py``.
 """
 
@@ -12,13 +13,13 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
-from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingClassifier
 
 from eyetest.harden.options.fitting import FACTORS, LEAST_ITEMS, QuestionFit, question_numbers, simple_results
 from eyetest.measures.stats.intervals import one_thread
@@ -28,8 +29,11 @@ from eyetest.reform.distractors.written import Case
 from eyetest.text import normalized as key
 
 Features = NDArray[np.float32]
+Learner = Callable[[Features, Floats, Features, int], Floats]
+"""Scores of drawn rows, learnt from given rows and their labels, which are relative to the item; and a seed."""
+
 _FOLDS = 4
-_SPLITS = 2  # partitions into folds over which scores are averaged
+_SPLITS = 3  # partitions into folds over which scores are averaged
 _MOST_DIGITS = 18  # the last ones of a text, which are compared place by place; all rows need one length
 _SETS = 48  # that are drawn for an item to choose from
 _ROUNDS = 4  # how often learners look for remaining cues, in turn of authored options and of the key
@@ -39,6 +43,10 @@ _COMPARED = 12  # proposals of an item to which its authored options are compare
 # Factors from which those are chosen that turn learners' scores into probabilities best
 _CERTAINTIES = np.array([0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 28.0])  # of trees, whose scores lie within −1 and 1
 _TRUSTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])  # of logits; 0 where nothing was learnt
+_BOOSTED_TRUSTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+_MOST_OF_CHANCE = (
+    1.1  # how often any option may be the key of a kept item; at 1 a single unlikely option costs most items
+)
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
@@ -150,22 +158,49 @@ def _nearest_gap(differences: Floats) -> Floats:
     return np.asarray(gaps.min(axis=2))
 
 
-def _cross_fitted(
-    given: Sequence[Features], labels: Sequence[Floats], drawn: Sequence[Features], folds: Ints, seed: int
-) -> list[Floats]:
-    """Scores of each item's drawn rows by trees that learnt the labels of the given rows of the other folds.
+def _rate_by_trees(given: Features, labels: Floats, drawn: Features, seed: int) -> Floats:
+    """Scores of the drawn rows by the mean label of randomised trees; they lie within −1 and 1."""
+    model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=seed)
+    return np.asarray(model.fit(given, labels).predict(drawn))
 
-    All arguments but the seed have one entry for each item. Labels are relative to the item's mean.
+
+def _rate_by_boosting(given: Features, labels: Floats, drawn: Features, seed: int) -> Floats:
+    """Scores of the drawn rows by boosted trees: the logit of a label above the mean of its item."""
+    model = HistGradientBoostingClassifier(
+        max_iter=60,
+        max_leaf_nodes=6,
+        learning_rate=0.05,
+        min_samples_leaf=20,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return np.asarray(model.fit(given, labels > 0).decision_function(drawn))
+
+
+def _cross_fitted(
+    rate: Learner,
+    given: Sequence[Features],
+    labels: Sequence[Floats],
+    drawn: Sequence[Features],
+    folds: Ints,
+    seed: int,
+) -> list[Floats]:
+    """Scores of each item's drawn rows by a learner of the labels of the given rows of the other folds.
+
+    All arguments but learner and seed have one entry for each item. Labels are relative to the item's mean.
     """
     scores: list[Floats] = [np.empty(0)] * len(drawn)
     for fold in range(_FOLDS):
         fitted = np.flatnonzero(folds != fold).tolist()
         rated = np.flatnonzero(folds == fold).tolist()
-        model = ExtraTreesRegressor(50, min_samples_leaf=8, max_features=0.4, random_state=seed)
         targets = np.concatenate([labels[item] - labels[item].mean() for item in fitted])
         with one_thread():
-            model.fit(np.concatenate([given[item] for item in fitted]), targets)
-            flat = model.predict(np.concatenate([drawn[item] for item in rated]))
+            flat = rate(
+                np.concatenate([given[item] for item in fitted]),
+                targets,
+                np.concatenate([drawn[item] for item in rated]),
+                seed,
+            )
         ends = np.cumsum([len(drawn[item]) for item in rated])[:-1]
         for item, part in zip(rated, np.split(np.round(flat, 9), ends), strict=True):
             scores[item] = part
@@ -185,13 +220,28 @@ def _key_labels(size: int) -> Floats:
 def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[bool]:
     """Which items (question and options, the key first) are kept such that the options of those are exchangeable.
 
-    Rejection sampling: the probability of keeping an item is the smallest share that cross-fitted learners, without
-    the question and with it, give any of its options over the share of its key. Keeping items whose key is not
-    guessed would instead make the guess wrong, and the key likelier among the others. Of fewer than 60 items all are
-    kept, because nothing can be learnt from them.
+    Rejection sampling: where the key has the share p of its options by cross-fitted learners, without the question
+    and with it, the item is kept with probability min(1, t / p). The limit t of the item's set is the largest with
+    which no option of a kept set is the key more often than ``_MOST_OF_CHANCE`` times chance, if the learners are
+    right. Keeping items whose key is not guessed would instead make the guess wrong, and the key likelier among the
+    others. Of fewer than 60 items all are kept, because nothing can be learnt from them.
     """
     if len(asked) < LEAST_ITEMS:
         return [True] * len(asked)
+    kinds = _key_scores(asked, rng)
+    factors = _best_factors(kinds, [_CERTAINTIES, _BOOSTED_TRUSTS, _TRUSTS], cautious=True)
+    kept = []
+    for scores in zip(*kinds, strict=True):
+        shares = softmax(np.tensordot(factors, np.stack(scores), 1))
+        kept.append(bool(rng.random() * shares[0] <= _largest_share(shares)))
+    return kept
+
+
+def _key_scores(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Generator) -> list[list[Floats]]:
+    """Scores of each item's options by learners of the keys of other items: trees, boosting, and the regression.
+
+    They are means over partitions of the items into folds.
+    """
     offered = Counter(text for _, texts in asked for text in texts)
     given = [
         Relations(question, texts).features(
@@ -203,19 +253,28 @@ def exchangeable(asked: Sequence[tuple[str, Sequence[str]]], rng: np.random.Gene
     are_keys = np.concatenate(labels) > 0
     weights = np.concatenate([np.where(label > 0, 1, 1 / (len(label) - 1)) for label in labels])
     fit = QuestionFit(asked, [1] * len(asked))
-    partitions = []
-    logits = np.zeros(len(are_keys))
+    by_trees, by_boosting, by_words = (np.zeros(len(are_keys)) for _ in range(3))
     for _ in range(_SPLITS):
         folds = _folds(len(asked), rng)
-        partitions.append(_cross_fitted(given, labels, given, folds, int(rng.integers(2**31))))
-        logits += fit.cross_fitted(are_keys, weights, folds) / _SPLITS
-    tree_scores = [np.mean(rows, axis=0) for rows in zip(*partitions, strict=True)]
-    fit_scores = np.split(logits, fit.starts[1:])
-    certainty, trust = _best_certainties(tree_scores, fit_scores, cautious=True)
-    shares = [
-        softmax(certainty * trees + trust * words) for trees, words in zip(tree_scores, fit_scores, strict=True)
-    ]
-    return [bool(rng.random() * item_shares[0] <= item_shares.min()) for item_shares in shares]
+        seed = int(rng.integers(2**31))
+        by_trees += np.concatenate(_cross_fitted(_rate_by_trees, given, labels, given, folds, seed)) / _SPLITS
+        by_boosting += np.concatenate(_cross_fitted(_rate_by_boosting, given, labels, given, folds, seed)) / _SPLITS
+        by_words += fit.cross_fitted(are_keys, weights, folds) / _SPLITS
+    return [np.split(scores, fit.starts[1:]) for scores in (by_trees, by_boosting, by_words)]
+
+
+def _largest_share(shares: Floats) -> float:
+    """The largest limit to which shares can be cut such that none exceeds its part of what the cut ones add up to.
+
+    That part is ``_MOST_OF_CHANCE`` times the mean of the cut shares.
+    """
+    ordered = np.sort(shares)
+    for cut in range(len(ordered)):
+        uncut = ordered[: len(ordered) - cut]
+        limit = _MOST_OF_CHANCE * uncut.sum() / (len(ordered) - _MOST_OF_CHANCE * cut)
+        if limit >= uncut[-1]:
+            return float(limit)
+    return float(ordered[0])
 
 
 def deal(tables: Sequence[tuple[Case, Mapping[str, float]]], chance: random.Random) -> list[list[str]]:
@@ -274,11 +333,8 @@ def _take_sets(
     weights = np.concatenate([hand.taken_weights(count) for hand, count in zip(hands, counts, strict=True)])
     logits = np.split(fit.cross_fitted(labels, weights, folds), fit.starts[1:])
     words = [part[hand.rows] for hand, part in zip(hands, logits, strict=True)]
-    certainty, trust = _best_certainties(
-        [scores[hand.taken] for hand, scores in zip(hands, trees, strict=True)],
-        [scores[hand.taken] for hand, scores in zip(hands, words, strict=True)],
-        counts,
-    )
+    taken = [[scores[hand.taken] for hand, scores in zip(hands, kind, strict=True)] for kind in (trees, words)]
+    certainty, trust = _best_factors(taken, [_CERTAINTIES, _TRUSTS], counts)
     for hand, by_trees, by_words, count in zip(hands, trees, words, counts, strict=True):
         shares = log_softmax(certainty * by_trees + trust * by_words, axis=1)[:, :count]
         hand.logits -= shares.sum(axis=1)
@@ -293,7 +349,7 @@ def _tree_scores(
     given = [features[hand.taken] for hand, features in zip(hands, drawn, strict=True)]
     labels = [(np.arange(len(rows)) < count).astype(np.float64) for rows, count in zip(given, counts, strict=True)]
     rows = [features.reshape(-1, features.shape[2]) for features in drawn]
-    scores = _cross_fitted(given, labels, rows, folds, seed)
+    scores = _cross_fitted(_rate_by_trees, given, labels, rows, folds, seed)
     return [part.reshape(features.shape[:2]) for features, part in zip(drawn, scores, strict=True)]
 
 
@@ -372,29 +428,38 @@ class _Hand:
         return self._relations.features(self.rows, elsewhere)
 
 
-def _best_certainties(
-    trees: Sequence[Floats], words: Sequence[Floats], counts: Sequence[int] | None = None, *, cautious: bool = False
-) -> tuple[float, float]:
-    """The factors (certainty of trees, trust in words) by which the sum of two scores gives the first options most.
+def _best_factors(
+    kinds: Sequence[Sequence[Floats]],
+    choices: Sequence[Floats],
+    counts: Sequence[int] | None = None,
+    *,
+    cautious: bool = False,
+) -> tuple[float, ...]:
+    """The factors, one of each kind of scores, by which the sum of the scores gives the first options most.
 
-    Compared is the mean logarithm of the share of an item's first options, ``counts`` of them, or one without it.
-    With ``cautious`` the smallest factors are taken that are no worse than the best by more than one standard error
-    of the difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
+    ``kinds``: for each learner the scores of each item's options; ``choices``: for each learner the factors to choose
+    from. Compared is the mean logarithm of the share of an item's first options, ``counts`` of them, or one without
+    it. With ``cautious`` the smallest factors are taken that are no worse than the best by more than one standard
+    error of the difference (Breiman et al. 1984), so that noise in the scores of few items counts as nothing.
     """
-    first_counts = counts or [1] * len(trees)
-    factors = list(product(_CERTAINTIES.tolist(), _TRUSTS.tolist()))
-    fits = np.array([
-        [
-            log_softmax(certainty * by_trees + trust * by_words)[:count].mean()
-            for by_trees, by_words, count in zip(trees, words, first_counts, strict=True)
-        ]
-        for certainty, trust in factors
-    ])  # fmt: skip
-    best = int(np.argmax(fits.mean(axis=1)))
+    sizes = np.array([len(scores) for scores in kinds[0]])
+    first_counts = np.array(counts or [1] * len(sizes))
+    places = np.arange(sizes.max())
+    is_option = places < sizes[:, None]
+    is_first = places < first_counts[:, None]
+    table = np.zeros((len(kinds), *is_option.shape))
+    for kind, rows in enumerate(kinds):
+        table[kind][is_option] = np.concatenate(rows)
+    factors = list(product(*(own.tolist() for own in choices)))
+    fits = []
+    for row in factors:
+        logits = np.where(is_option, np.tensordot(row, table, 1), -np.inf)
+        fits.append(np.where(is_first, log_softmax(logits, axis=1), 0).sum(axis=1) / first_counts)
+    best = int(np.argmax(np.mean(fits, axis=1)))
     if not cautious:
         return factors[best]
-    losses = fits[best] - fits
-    errors = losses.std(axis=1) / math.sqrt(len(trees))
-    sizes = [certainty / _CERTAINTIES[-1] + trust / _TRUSTS[-1] for certainty, trust in factors]
+    losses = fits[best] - np.array(fits)
+    errors = losses.std(axis=1) / math.sqrt(len(sizes))
+    extents = [sum(factor / own[-1] for factor, own in zip(row, choices, strict=True)) for row in factors]
     no_worse = np.flatnonzero(losses.mean(axis=1) <= errors)
-    return factors[min(no_worse.tolist(), key=lambda place: sizes[place])]
+    return factors[min(no_worse.tolist(), key=lambda place: extents[place])]

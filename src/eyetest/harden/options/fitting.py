@@ -15,15 +15,15 @@ questions are seen across folds. A text that is no number counts as 0. The indep
 import math
 import re
 from collections.abc import Sequence
-from itertools import pairwise, permutations
+from itertools import permutations
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from eyetest.harden.options.similar_questions import nearest_questions
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.probes.features import Floats, Ints, decimals, number_of
 from eyetest.text import find_quantities, plain_text
@@ -155,35 +155,26 @@ def _relations(question: str, texts: Sequence[str]) -> Floats:
     return np.column_stack(columns)
 
 
-def _words_of(text: str) -> list[str]:
-    """Words and pairs of words."""
-    words = _WORD.findall(text.lower())
-    return [*words, *(f"{first} {second}" for first, second in pairwise(words))]
-
-
 def _of_similar_questions(items: Sequence[tuple[str, Sequence[str]]], fixed: Sequence[int]) -> Floats:
     """How near a text is to the authored options of the most similar other questions, and how often it is one.
 
     Both are sums over these questions, weighted by squared cosines of tf-idf vectors, and the same as weighted means.
     """
-    questions = [f"{question} question" for question, _ in items]  # none is empty
-    vectors = TfidfVectorizer(analyzer=_words_of).fit_transform(questions)
     sizes = [_log_sizes(texts) for _, texts in items]
+    authored = [frozenset(texts[:count]) for (_, texts), count in zip(items, fixed, strict=True)]
+    neighbours = nearest_questions([question for question, _ in items], _NEIGHBOURS)
     blocks = []
-    for item, (_, texts) in enumerate(items):
-        similarity = (vectors[item] @ vectors.T).toarray()[0] ** 2
-        similarity[item] = 0
+    for item, (places, cosines) in enumerate(neighbours):
+        texts = items[item][1]
+        weights = cosines**2
         closeness = np.zeros(len(texts))
         equality = np.zeros(len(texts))
-        nearest = np.argsort(-similarity, kind="stable")[:_NEIGHBOURS]
-        for other in nearest.tolist():
+        for other, weight in zip(places.tolist(), weights.tolist(), strict=True):
             count = fixed[other]
             apart = np.abs(sizes[item][:, None] - sizes[other][:count])
-            authored = set(items[other][1][:count])
-            closeness += similarity[other] * np.exp(-_STEEPNESS * apart).mean(axis=1)
-            is_authored = np.array([text in authored for text in texts])
-            equality += similarity[other] / count * is_authored
-        total = max(float(similarity[nearest].sum()), _SMALLEST)
+            closeness += weight * np.exp(-_STEEPNESS * apart).mean(axis=1)
+            equality += weight / count * np.array([text in authored[other] for text in texts])
+        total = max(float(weights.sum()), _SMALLEST)
         blocks.append(np.column_stack([closeness, equality, closeness / total, equality / total]))
     return np.concatenate(blocks)
 

@@ -9,8 +9,6 @@ from eyetest.measures.stats.mantel import deviate_of_pairs
 def drawn(
     rng: np.random.Generator, spread: float, counted: np.ndarray, sizes: tuple[int, ...]
 ) -> tuple[np.ndarray, ...]:
-    rng: np.random.Generator, spread: float, counted: np.ndarray, sizes: tuple[int, ...]
-) -> tuple[np.ndarray, ...]:
     """Scores of four models on items of clusters whose difficulty differs by ``spread``."""
     clusters = np.repeat(np.arange(len(sizes)), sizes)
     logits = rng.normal(0, spread, len(sizes))[clusters, None] + rng.normal(0, 0.5, (len(clusters), 4))

@@ -24,9 +24,9 @@ _FORMS = ("dev3_forms", "dev4_forms")
 _WRITTEN = ("written", "written_more", "held_out")
 _MMMU_PRO = ("first", "fresh", "third", "last")
 _KINDS = {"unparsed": "none", "refused": "refused", "ambiguous": "several"}
-_HEAD = """# Written by `python -m tools.reading --certainty`, not by hand: right readings and all readings of labelled
-# replies (weighted: a real reply 1, a hand-written one 0.5, one of a fixed form 0.1), by the evidence that decided the
-# reading, the rule, and where the reply names other options. `certainty.py` says how this becomes a probability.
+_HEAD = """# Written by `python -m tools.reading --certainty`, not by hand: right readings and all readings of
+# labelled replies (weighted: a real reply 1, a hand-written one 0.5, one of a fixed form 0.1), by the evidence that
+# decided the reading, the rule, and where the reply names other options. `certainty.py` makes probabilities of them.
 """
 
 

@@ -7,9 +7,9 @@ beside the one that was read, and where. Of ``n`` readings of a group (weighted)
     p = (r + STRENGTH · parent) / (n + STRENGTH),
 
 where ``parent`` is the estimate of the group that contains this one, from its readings outside this group: the
-mean of a Beta posterior whose prior is worth ``STRENGTH`` readings of the neighbours (Gelman et al., Bayesian Data Analysis,
-3rd edition, section 5.3, with a fixed strength). The outermost estimate is (r + 1) / (n + 2). Each labelled reading
-counts once. A rule or a place without labelled readings has the estimate of its parent.
+mean of a Beta posterior whose prior is worth ``STRENGTH`` readings of the neighbours (Gelman et al., Bayesian Data
+Analysis, 3rd edition, section 5.3, with a fixed strength). The outermost estimate is (r + 1) / (n + 2). Each labelled
+reading counts once. A rule or a place without labelled readings has the estimate of its parent.
 
 Assumed is that readings of a group are right equally often in replies of other models and benchmarks. The rules were
 written with most of the labelled replies, which makes the estimates of common groups somewhat too high.

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from eyetest.scoring.rules.eyetest import EyetestRules
-from tools.reading.certainty import count_groups, rate_replies, write_counts
+from tools.reading.certainty import count_groups, print_check, rate_replies, write_counts
 from tools.reading.knife import LEAST, cut_each, is_right
 from tools.reading.replies import RealReply, read_replies
 
@@ -21,7 +21,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn")
     parser.add_argument("--cue", action="append", default=[], help="try only this cue (may be repeated)")
     parser.add_argument("--certainty", action="store_true", help="write how often readings of each group are right")
+    parser.add_argument("--check", action="store_true", help="how well these probabilities hold on the files")
     chosen = parser.parse_args()
+    if chosen.check:
+        print_check(chosen.files)
+        return
     if chosen.certainty:
         write_counts(count_groups(rate_replies(chosen.shared)), EyetestRules.version)
         return

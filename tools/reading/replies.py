@@ -36,7 +36,8 @@ def read_labelled(path: Path) -> Iterator[RealReply]:
     """The replies of one file, one JSON object a line."""
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
         style = row.get("letters") or row["marks"]
-        reply = Reply(row["reply"], tuple(row["options"]), "upper" if style == "none" else style)
+        letters = "upper" if style == "none" else style
+        reply = Reply(row["reply"], tuple(row["options"]), letters, question=row.get("question") or "")
         yield RealReply(row["source"], reply, row.get("label", ""), tuple(row.get("alt", ())), row.get("drawn", ""))
 
 

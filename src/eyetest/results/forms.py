@@ -22,16 +22,7 @@ _ROWS_AT_ONCE = 2_000
 _LONGEST_EXAMPLE = 200
 _LISTED = 50  # forms in a file of decisions
 _SHOWN = 20
-SCHEMA = {
-    "form": pl.String,
-    "decision": pl.String,
-    "replies": pl.Int64,
-    "chosen": pl.Int64,
-    "unread": pl.Int64,
-    "rule": pl.String,
-    "probability": pl.Float64,
-    "example": pl.String,
-}
+COLUMNS = ("form", "decision", "replies", "chosen", "unread", "rule", "probability", "example")
 _HEAD = """\
 # Forms of the replies, the largest first. For each you may write a decision:
 #   decision: read      the readings of its replies stand, however sure the rules are
@@ -64,7 +55,7 @@ def list_forms(run: Run, benchmark: Benchmark, path: Path, decisions: FormDecisi
     decided = [decisions.decisions.get(form) for form in grouped.get_column("form")]
     listed = grouped.with_columns(pl.Series("decision", decided, pl.String))
     is_rest = pl.col("form") == ""
-    return listed.sort(is_rest, "replies", "form", descending=(False, True, False)).select(SCHEMA)
+    return listed.sort(is_rest, "replies", "form", descending=(False, True, False)).select(COLUMNS)
 
 
 def _ends(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[Ends]:
@@ -82,7 +73,7 @@ def form_lines(forms: pl.DataFrame) -> list[str]:
     lines = []
     for row in forms.filter(pl.col("form") != "").head(_SHOWN).iter_rows(named=True):
         sureness = "" if row["probability"] is None else f", right with probability {row['probability']:.2f}"
-        by = f" by {row['rule']}" if row["rule"] else ""
+        by = f" by {row['rule'].partition(' ')[2]}" if row["rule"] else ""
         decision = f"; decided: {row['decision']}" if row["decision"] else ""
         read = f"{row['chosen']:,} chosen, {row['unread']:,} unread{by}{sureness}{decision}"
         lines.append(f"{row['replies']:,} replies {_in_words(row['form'])}: {read}")

@@ -3,8 +3,8 @@
 Texts of options, option letters, numbers and quotations become ``[option]``, ``[mark]``, ``[number]`` and
 ``[quote]``. A form is a whole reply (``the answer is [mark]``), a beginning (``option [mark] is correct …``) or an
 end (``… the answer is [mark]``). Of the forms that a reply has, it is counted under the one that stands for most
-words: the replies that have the form, times the words of the form. Replies of one form are mostly read by one rule, so
-a person who looks at a few of them can confirm or refuse the readings of all.
+words: the replies that have the form, times the words of the form. Replies of one form are mostly read by one rule,
+so a person who looks at a few of them can confirm or refuse the readings of all.
 """
 
 import re
@@ -35,7 +35,9 @@ _TOKEN = re.compile(
     r"\x00|\"[^\"\n\x00]{1,200}\"|[“«「][^”»」\n\x00]{1,200}[”»」]|\d(?:[\d.,]*\d)?|[A-Za-z]+(?:['’][A-Za-z]+)*|[^\W\d_A-Za-z]+"
 )
 _QUOTES = '"“«「'
-_ARTICLE = re.compile(r" [a-z]")
+_ARTICLE = re.compile(r" (?!(?:is|was|because|since|as|and|or|for|if)\b)[a-z\x00]")
+_NOUN = re.compile(r"\b(?:option|choice|answer|letter)\s$", re.IGNORECASE)
+_LONGEST_NOUN = 10
 
 
 class Ends(NamedTuple):
@@ -185,21 +187,21 @@ def _word(match: re.Match[str], text: str, reply: Reply) -> str:
     after = text[match.end() : match.end() + 1]
     if word == _OPTION:
         return "[option]"
-    if len(word) <= 2 and _is_mark(word, f"{before}{after}", _ARTICLE.match(text, match.end()) is not None, reply):
-        return "[mark]"
+    if len(word) <= 2 and _is_mark(word, f"{before}{after}", reply):
+        is_named = _NOUN.search(text, max(0, match.start() - _LONGEST_NOUN), match.start()) is not None
+        if is_named or word not in "AI" or _ARTICLE.match(text, match.end()) is None:
+            return "[mark]"
     if word[0].isdigit():
         return "[number]"
     return "[quote]" if word[0] in _QUOTES else word.lower().replace("’", "'")
 
 
-def _is_mark(word: str, beside: str, is_before_word: bool, reply: Reply) -> bool:
-    """Whether a word is the mark of an option; ``beside``: the characters around it."""
+def _is_mark(word: str, beside: str, reply: Reply) -> bool:
+    """Whether a word may be the mark of an option; ``beside``: the characters around it."""
     positions = range(len(reply.options))
     is_dressed = any(character in "()[]{}" for character in beside)
     if reply.letters in ("digit", "lower"):
         style: Literal["digit", "lower"] = "digit" if reply.letters == "digit" else "lower"
         return is_dressed and word in {mark(style, index) for index in positions}
     marks = {mark("upper", index) for index in positions} if reply.letters == "upper" else set(reply.letters)
-    if is_dressed:
-        return word.upper() in marks
-    return word in marks and not (word in "AI" and is_before_word)
+    return (word.upper() if is_dressed else word) in marks

@@ -58,10 +58,7 @@ def test_many_replies_that_begin_alike_are_one_form() -> None:
     ]
     texts += ["No idea at all", "Quite something else, as everyone can see."]
     named = names(*texts)
-    assert set(named[:20]) == {"option [mark] is correct since …"} or set(named[:20]) == {
-        "… some time ago by a child"
-    }
-    assert named[20:] == ["", ""]
+    assert named == ["option [mark] is correct since …"] * 15 + ["", ""]
 
 
 def test_a_form_needs_three_replies() -> None:
@@ -127,7 +124,11 @@ def test_decisions_are_read_from_yaml(tmp_path: Path) -> None:
     )
     decisions = read_decisions(path)
     assert decisions.decisions == {"[mark]": "read", "it was …": "unread"}
-    assert decisions.fingerprint == FormDecisions(dict(reversed(decisions.decisions.items()))).fingerprint != ""
+    assert (
+        decisions.fingerprint
+        == FormDecisions(dict(sorted(decisions.decisions.items(), reverse=True))).fingerprint
+        != ""
+    )
     assert FormDecisions().fingerprint == ""
     path.write_text("")
     assert read_decisions(path) == FormDecisions({})

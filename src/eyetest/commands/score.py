@@ -100,7 +100,7 @@ def score(
     if text is not None:
         if run is not None:
             raise InputError(f"{heading('text')}: one reply is read without a run; leave the run out")
-        about_run = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
+        about_run: dict[str, Any] = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
         about_run |= {"sentences": sentences, "models": models, "prompts": prompts, "sure": sure, "forms": forms}
         refuse_idle(about_run, "one reply is read by rules alone")
         return _read_one(text, options, rules)  # type: ignore[return-value]

@@ -221,7 +221,9 @@ def test_forms_are_written_decided_and_applied(tmp_path: Path, bench: Benchmark)
     assert (reported["groups"][0]["mean"], reported["groups"][0]["unparsed"]) == (0.0, 6)
     (row,) = reported["forms"]
     assert (row["decision"], row["replies"], row["unread"]) == ("unread", 6, 6)
-    assert et.score("r", forms="forms.yaml").forms.height == 1
+    listed = et.score("r", forms="forms.yaml").forms
+    assert listed is not None
+    assert listed.height == 1
     assert "decided: unread" in call("score", "r", "--forms", "forms.yaml").fine()
     call("score", "r").fine()
     assert json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["rows"][0]["accuracy"] > 0

@@ -10,7 +10,7 @@ from eyetest.measures.stats.intervals import wilson
 from eyetest.models.specs import parse_models
 from eyetest.records import Asked
 from eyetest.results.forms import form_lines, list_forms, write_forms
-from eyetest.results.judge import Agreement, Judge, Judged, judge_run
+from eyetest.results.judge import JudgeAgreement, Judge, JudgeOutcome, judge_run
 from eyetest.results.scores import choose_scoring, chosen_scorer, read_provenance, score_run, table_path
 from eyetest.runs import Run
 from eyetest.runs.stored import scan_table
@@ -43,7 +43,7 @@ def run(tmp_path: Path, bench: Benchmark) -> Run:
 
 def judged(
     run: Run, bench: Benchmark, scorer: Scorer, spec: str = "wise=scripted:right=1", sample: int = 100
-) -> Judged:
+) -> JudgeOutcome:
     (entry,) = parse_models([spec]).items()
     score_run(Run(run.path), bench, scorer)
     return judge_run(Run(run.path), bench, scorer, Judge(*entry, sample=sample))
@@ -99,7 +99,7 @@ def test_the_agreement_is_in_words_and_in_the_provenance(run: Run, bench: Benchm
 
 
 def test_a_judge_that_disagrees_is_a_warning() -> None:
-    good, bad = (Agreement(hits, wilson(hits, 100)) for hits in (97, 90))
+    good, bad = (JudgeAgreement(hits, wilson(hits, 100)) for hits in (97, 90))
     assert good.text == "agrees with the rules on 97 of 100 [92, 99]"
     assert not good.is_low
     assert bad.is_low

@@ -17,7 +17,7 @@ from eyetest.grammar import refuse_idle, split_parts, words_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
-    from eyetest.results.judge import Judge, Judged
+    from eyetest.results.judge import Judge, JudgeOutcome
     from eyetest.runs import Run
     from eyetest.scoring import Reading, Scorer
     from eyetest.scoring.forms import FormDecisions
@@ -201,7 +201,7 @@ def _refuse_unrated(rules: str, sure: float) -> None:
         raise InputError(f"{heading('sure')}: only the rules eyetest say how sure they are, not {rules}")
 
 
-def _tell_judgement(label: str, outcome: "Judged") -> None:
+def _tell_judgement(label: str, outcome: "JudgeOutcome") -> None:
     """Say what a judge read, how often it agrees with the rules, and what it was asked."""
     asked = f"{outcome.progress.to_ask:,} asked, {outcome.progress.stored:,} stored before"
     observer().note(f"{label} read {outcome.read:,} of {outcome.unread:,} replies that the rules could not ({asked})")

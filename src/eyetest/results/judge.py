@@ -56,7 +56,7 @@ class Judge(NamedTuple):
         return f"{self.name} ({self.prompts.roles})" if self.prompts.recorded else self.name
 
 
-class Agreement(NamedTuple):
+class JudgeAgreement(NamedTuple):
     """How often a judge reads the same as the rules, where these are sure."""
 
     agreed: int
@@ -74,12 +74,12 @@ class Agreement(NamedTuple):
         return self.share.low is not None and self.share.low < LEAST_AGREEMENT
 
 
-class Judged(NamedTuple):
+class JudgeOutcome(NamedTuple):
     """What a judge did: the replies that it could read, of those it was asked about, and its agreement."""
 
     read: int
     unread: int
-    agreement: Agreement | None
+    agreement: JudgeAgreement | None
     progress: Progress
 
     def as_json(self) -> dict[str, Any]:
@@ -93,7 +93,9 @@ class Judged(NamedTuple):
         return facts
 
 
-def judge_run(run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watch: Watch | None = None) -> Judged:
+def judge_run(
+    run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watch: Watch | None = None
+) -> JudgeOutcome:
     """Have a judge read unparsed and cut-off answers, and a sample of those that the rules read for sure."""
     path = table_path(run, benchmark, scorer)
     scores, made = scan_table(path).collect(), read_provenance(path)
@@ -123,7 +125,7 @@ def judge_run(run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watc
             agreements.append((score.reading, score.choice) == (row["reading"], row["choice"]))
         elif score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
-    agreement = Agreement(sum(agreements), wilson(sum(agreements), len(agreements))) if agreements else None
+    agreement = JudgeAgreement(sum(agreements), wilson(sum(agreements), len(agreements))) if agreements else None
     made = msgspec.structs.replace(
         made,
         judge=", ".join(filter(None, (made.judge, judge.label))),
@@ -131,7 +133,7 @@ def judge_run(run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watc
     )
     _write(path, _updated(scores, new), made)
     unread = int((~judged_rows[_SAMPLED]).sum())
-    return Judged(len(new), unread, agreement, progress)
+    return JudgeOutcome(len(new), unread, agreement, progress)
 
 
 def _judged_rows(run: Run, benchmark: Benchmark, scores: pl.DataFrame, sample: int) -> pl.DataFrame:

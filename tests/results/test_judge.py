@@ -10,7 +10,7 @@ from eyetest.measures.stats.intervals import wilson
 from eyetest.models.specs import parse_models
 from eyetest.records import Asked
 from eyetest.results.forms import form_lines, list_forms, write_forms
-from eyetest.results.judge import JudgeAgreement, Judge, JudgeOutcome, judge_run
+from eyetest.results.judge import Judge, JudgeAgreement, JudgeOutcome, judge_run
 from eyetest.results.scores import choose_scoring, chosen_scorer, read_provenance, score_run, table_path
 from eyetest.runs import Run
 from eyetest.runs.stored import scan_table

@@ -178,7 +178,12 @@ def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path) -> Non
     reported = call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in reported
     row = read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)
-    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == (
+        "chosen",
+        "B",
+        f"{RULE_SETS['eyetest'].version} judge",
+        1.0,
+    )
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent

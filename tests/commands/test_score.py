@@ -178,12 +178,60 @@ def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path) -> Non
     reported = call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in reported
     row = read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)
-    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == (
+        "chosen",
+        "B",
+        f"{RULE_SETS['eyetest'].version} judge",
+        1.0,
+    )
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent
     call("score", "r").fine()
     assert read_scores(run).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
+
+
+def test_a_judge_is_measured_by_what_the_rules_read_for_sure(run: Path) -> None:
+    reported = json.loads(call("score", "r", "--judge", "judge=scripted:right=1", "--output", "json").out)
+    judge = reported["judges"]["judge"]
+    assert (judge["read"], judge["of"], judge["asked"], judge["stored"]) == (1, 1, 3, 0)
+    assert (judge["agreed"], judge["agreement"]) == (2, 1.0)
+    assert 0.3 < judge["agreement_low"] < 0.4
+    again = call("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert "judge agrees with the rules on 2 of 2 [34, 100]" in again
+    assert "(0 asked, 3 stored before)" in again
+    assert "may read fewer than 90 % of plain replies as the rules do" in again
+    notes = json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["notes"]
+    assert any("judge read what the rules could not; agrees with the rules on 2 of 2" in note for note in notes)
+
+
+def test_a_threshold_leaves_doubtful_readings_unread_in_every_command(run: Path) -> None:
+    reported = json.loads(call("score", "r", "--sure", "0.9", "--output", "json").fine())
+    (counts,) = [group for group in reported["groups"] if group["metric"] == "accuracy"]
+    assert (counts["ambiguous"], counts["unparsed"]) == (0, 2)
+    assert reported["scores"] == "r/scores/eyetest.sure-0_9.parquet"
+    assert re.search(r"not sure enough \(0\.\d\d < 0\.9\)", " ".join(call("show", "r", "q4").fine().split()))
+    notes = json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["notes"]
+    assert any("right with a probability below 0.9 count as unread" in note for note in notes)
+
+
+def test_forms_are_written_decided_and_applied(tmp_path: Path, bench: Benchmark) -> None:
+    write_run(tmp_path / "r", bench, {f"q{n}": f"Option {'ABC'[n % 3]} is correct." for n in range(6)})
+    first = call("score", "r", "--forms", "forms.yaml").fine()
+    assert '6 replies are "option [mark] is correct": 6 chosen, 0 unread by' in first
+    assert "wrote forms.yaml" in first
+    forms = tmp_path / "forms.yaml"
+    forms.write_text(forms.read_text().replace("decision: null", "decision: unread"))
+    reported = json.loads(call("score", "r", "--forms", "forms.yaml", "--output", "json").fine())
+    assert (reported["groups"][0]["mean"], reported["groups"][0]["unparsed"]) == (0.0, 6)
+    (row,) = reported["forms"]
+    assert (row["decision"], row["replies"], row["unread"]) == ("unread", 6, 6)
+    listed = et.score("r", forms="forms.yaml").forms
+    assert listed is not None
+    assert listed.height == 1
+    assert "decided: unread" in call("score", "r", "--forms", "forms.yaml").fine()
+    call("score", "r").fine()
+    assert json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["rows"][0]["accuracy"] > 0
 
 
 def test_the_docs_name_every_column() -> None:
@@ -203,6 +251,12 @@ def test_the_docs_name_every_column() -> None:
         (("reconcile", "r", "r", "--rules-b", "vlmeval"), 'did you mean "vlmevalkit"?'),
         (("reconcile", "bare", "bare"), "name it with --bench"),
         (("score", "r", "--text", "A", "--options", "cat,dog"), "leave the run out"),
+        (("score", "r", "--sure", "90"), "--sure: found 90, expected a probability from 0 to 1"),
+        (
+            ("score", "r", "--rules", "mmmu", "--sure", "0.9"),
+            "only the rules eyetest say how sure they are, not mmmu",
+        ),
+        (("score", "r", "--judge-sample", "5"), "--judge-sample: it is for a model that reads"),
         (("score", "--options", "cat", "--text", "A"), "--options: found 1, expected from 2 to 26"),
     ],
 )

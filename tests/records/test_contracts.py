@@ -26,7 +26,7 @@ CONDITION = "modality ask shots template order letters method history prompts sa
 TABLES: dict[str, tuple[type[msgspec.Struct], str]] = {
     "answers": (Answer, f"item model {CONDITION} text outcome given"),
     "plan": (Planned, f"item model {CONDITION} request"),
-    "scores": (Score, f"item model {CONDITION} request outcome reading choice rule metric score marked"),
+    "scores": (Score, f"item model {CONDITION} request outcome reading choice rule metric score marked probability"),
     "verdicts": (Verdict, "item stage verdict reason n hits p responses evidence seed"),
     "decisions": (Decision, "item reviewer time decision reason edits comment labels solved adjudicates"),
 }

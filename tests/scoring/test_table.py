@@ -33,7 +33,7 @@ REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
     *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history"),
     *("prompts", "sample"),
-    *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
+    *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked", "probability"),
 ]
 
 
@@ -108,7 +108,7 @@ def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) ->
         found = score_table(frame, [animals("i", 1)], Scorer()).collect()
         assert found.columns == CONTRACT
         whole = {"template": pl.Int64, "order": pl.Int64, "sample": pl.Int64, "score": pl.Float64}
-        plain = whole | {"marked": pl.Boolean}
+        plain = whole | {"marked": pl.Boolean, "probability": pl.Float64}
         assert dict(found.schema) == {name: plain.get(name, pl.String()) for name in CONTRACT}
         assert [msgspec.convert(row, Score).score for row in found.iter_rows(named=True)] == [1.0]
     empty = score_table(answers_of([]), [animals("i", 1)], Scorer()).collect()
@@ -185,7 +185,7 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
             request="", outcome=row["outcome"], text=row["text"], given=row["given"], candidates=candidates
         )
         one = scorer.score(items[row["item"]], asked.condition, replies)
-        read = (one.reading, one.choice, one.rule, one.metric, one.score, one.marked)
+        read = (one.reading, one.choice, one.rule, one.metric, one.score, one.marked, one.probability)
         expected.append((*msgspec.structs.astuple(asked), request(number), row["outcome"], *read))
     found = score_table(answers_of(rows), list(items.values()), scorer).collect()
     assert found.rows() == expected

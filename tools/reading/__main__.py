@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 from eyetest.scoring.rules.eyetest import EyetestRules
+from tools.reading.certainty import count_groups, print_check, rate_replies, write_counts
 from tools.reading.knife import LEAST, cut_each, is_right
 from tools.reading.replies import RealReply, read_replies
 
@@ -19,7 +20,15 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=10_000, help="replies without label that the knife is tried on")
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn")
     parser.add_argument("--cue", action="append", default=[], help="try only this cue (may be repeated)")
+    parser.add_argument("--certainty", action="store_true", help="write how often readings of each group are right")
+    parser.add_argument("--check", action="store_true", help="how well these probabilities hold on the files")
     chosen = parser.parse_args()
+    if chosen.check:
+        print_check(chosen.files)
+        return
+    if chosen.certainty:
+        write_counts(count_groups(rate_replies(chosen.shared)), EyetestRules.version)
+        return
     replies = list(read_replies(chosen.shared if chosen.shared.is_dir() else None, chosen.files))
     labelled = [reply for reply in replies if reply.label]
     others = [reply for reply in replies if not reply.label]

@@ -35,7 +35,9 @@ def read_replies(shared: Path | None, files: Iterable[Path]) -> Iterator[RealRep
 def read_labelled(path: Path) -> Iterator[RealReply]:
     """The replies of one file, one JSON object a line."""
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
-        reply = Reply(row["reply"], tuple(row["options"]), row.get("letters") or row["marks"])
+        style = row.get("letters") or row["marks"]
+        letters = "upper" if style == "none" else style
+        reply = Reply(row["reply"], tuple(row["options"]), letters, question=row.get("question") or "")
         yield RealReply(row["source"], reply, row.get("label", ""), tuple(row.get("alt", ())), row.get("drawn", ""))
 
 

@@ -114,7 +114,8 @@ def _answer(item: Item, case: ItemCase) -> Iterator[Text]:
     elif response.detail:
         yield Text(_INDENT + safe(response.detail), "red")
     kind = scored.reading or "not read"
-    by = safe(", ".join(filter(None, (scored.rule, scored.why))))
+    sureness = "" if scored.probability is None else f"right with probability {scored.probability:.2f}"
+    by = safe(", ".join(filter(None, (scored.rule, scored.why, sureness))))
     worth = "no score" if scored.score is None else f"{scored.metric} {scored.score:g}"
     if response.given is not None and response.outcome != "failed":
         worth += f"; given {response.given:g} elsewhere, which is used"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Group
 from rich.text import Text
@@ -17,8 +17,10 @@ from eyetest.grammar import refuse_idle, split_parts, words_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
+    from eyetest.results.judge import Judge, JudgeOutcome
     from eyetest.runs import Run
     from eyetest.scoring import Reading, Scorer
+    from eyetest.scoring.forms import FormDecisions
 
 _COUNTED = {"reading": ("refused", "ambiguous", "cut off", "unparsed"), "outcome": ("blocked", "failed")}
 """Values of columns that are counted beside the mean."""
@@ -39,7 +41,10 @@ def score(
     rules: str = "eyetest",
     metric: str | None = None,
     rescore_given: bool = False,
+    sure: float = 0.0,
+    forms: AnyPath | None = None,
     judge: Annotated[str | None, _JUDGES] = None,
+    judge_sample: Annotated[int | None, _JUDGES] = None,
     sentences: Annotated[str | None, _JUDGES] = None,
     models: Annotated[AnyPath | None, _JUDGES] = None,
     prompts: Annotated[str | None, _JUDGES] = None,
@@ -50,7 +55,8 @@ def score(
 
     Scores go to RUN/scores; answers are never changed, and a failed call has no score. Score again with other rules,
     another metric or another answer key as often as you like: each table is kept, and measure, compare, report
-    and show use the scoring that was chosen last. With --text, one reply to a question with options is read: which
+    and show use the scoring that was chosen last. A reading says how probable it is that it is right (column
+    probability of the table). With --text, one reply to a question with options is read: which
     option it chooses, which rule says so, and where in the text.
 
     Args:
@@ -59,7 +65,11 @@ def score(
         rules: Rule set that reads choices; with --text also "all".
         metric: Metric for items without options; by default open, or vqa for votes.
         rescore_given: Also score answers that came with a score, where their text is known.
+        sure: Leave replies unread whose reading is right with a smaller probability than this, from 0 to 1.
+        forms: YAML file with your decisions on forms of replies; written for you to fill in where it does not exist.
         judge: Model that reads what the rules cannot.
+        judge_sample: So many replies that the rules read for sure are judged, too, to measure how often both agree;
+            default 100.
         sentences: Model that labels which sentences describe and which analyse.
         models: models.yaml that has these models.
         prompts: What they are asked: a prompt set by name, or a YAML file.
@@ -68,6 +78,8 @@ def score(
 
     Examples:
         $ eyetest score run --rules vlmevalkit
+        $ eyetest score run --sure 0.9
+        $ eyetest score run --forms forms.yaml
         $ eyetest score --text "A dog" --options cat,dog,fish --rules all
 
         >>> scored = et.score("run")
@@ -81,47 +93,123 @@ def score(
     """
     from eyetest.models.specs import parse_models
     from eyetest.prompts.sets import load_prompts
-    from eyetest.records import MAX_CHOICES
-    from eyetest.results.judge import Judge, judge_run, label_sentences
+    from eyetest.results.judge import SAMPLE, Judge
     from eyetest.results.scores import benchmark_of, choose_scoring, score_run
-    from eyetest.scoring import RULE_SETS, Scorer, read_choice
+    from eyetest.scoring import Scorer
 
     if text is not None:
-        listed_options = isinstance(options, str) or len(options) == 1
-        given = split_parts(words_of(options)[0], "options") if listed_options else options
         if run is not None:
             raise InputError(f"{heading('text')}: one reply is read without a run; leave the run out")
-        about_run = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
-        about_run |= {"sentences": sentences, "models": models, "prompts": prompts}
+        about_run: dict[str, Any] = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
+        about_run |= {"sentences": sentences, "models": models, "prompts": prompts, "sure": sure, "forms": forms}
         refuse_idle(about_run, "one reply is read by rules alone")
-        if not 2 <= len(given) <= MAX_CHOICES:
-            raise InputError(f"{heading('options')}: found {len(given)}, expected from 2 to {MAX_CHOICES}")
-        names = RULE_SETS if rules == "all" else [rules]
-        return _readings(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
+        return _read_one(text, options, rules)  # type: ignore[return-value]
     if run is None:
         raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
     if options:
         raise InputError(f"{heading('options')}: these are the options of one reply; give it with {param('text')}")
+    if judge is None:
+        refuse_idle({"judge_sample": judge_sample}, f"it is for a model that reads: {param('judge', 'SPEC')}")
     if judge is None and sentences is None:
         why = f"it is for a model that reads: {param('judge', 'SPEC')} or {param('sentences', 'SPEC')}"
         refuse_idle({"models": models, "prompts": prompts}, why)
-    scorer, opened = Scorer(rules, metric, rescore_given=rescore_given), open_run(run)
+    _refuse_unrated(rules, sure)
+    forms_path = None if forms is None else path_of(forms, "forms")
+    scorer = Scorer(rules, metric, rescore_given=rescore_given, sure=sure, forms=_decided_forms(forms_path))
+    opened = open_run(run)
+    if judge_sample is not None and judge_sample < 0:
+        raise InputError(f"{heading('judge_sample')}: found {judge_sample}, expected a number of replies")
     known = None if models is None else path_of(models, "models")
+    sample = SAMPLE if judge_sample is None else judge_sample
     named = (parse_models([spec], known) if spec else {} for spec in (judge, sentences))
-    judges, labellers = ([Judge(*entry, load_prompts(prompts)) for entry in some.items()] for some in named)
+    judges, labellers = ([Judge(*entry, load_prompts(prompts), sample) for entry in some.items()] for some in named)
     benchmark = benchmark_of(opened, None if bench is None else open_bench(bench))
     path = score_run(opened, benchmark, scorer)
-    for reader in judges:
-        read, progress = judge_run(opened, benchmark, scorer, reader, observer().watch)
-        of = f"{progress.to_ask + progress.stored:,} replies"
-        observer().note(f"{reader.label} read {read:,} of {of} that the rules could not")
-    for reader in labellers:
-        read, progress = label_sentences(opened, benchmark, reader, watch=observer().watch)
-        of = f"{progress.to_ask + progress.stored:,} replies"
-        observer().note(f"{reader.label} labelled the sentences of {read:,} of {of}")
+    judgements = _have_judged(opened, benchmark, scorer, judges)
+    _have_labelled(opened, benchmark, labellers)
     place = None if bench is None else path_of(getattr(bench, "path", bench), "bench")
     choose_scoring(opened, scorer, benchmark.path if place == benchmark.path.parent else place)
-    return ScoreResult(opened, benchmark, scorer, path)
+    result = ScoreResult(opened, benchmark, scorer, path)
+    if judgements:
+        result.data["judges"] = judgements
+    if forms_path is not None:
+        result.add_forms(_listed_forms(opened, benchmark, scorer, forms_path))
+    return result
+
+
+def _read_one(text: str, options: str | Sequence[str], rules: str) -> Found:
+    """How one reply is read by a rule set, or by all."""
+    from eyetest.records import MAX_CHOICES
+    from eyetest.scoring import RULE_SETS, read_choice
+
+    is_listed = isinstance(options, str) or len(options) == 1
+    offered = split_parts(words_of(options)[0], "options") if is_listed else options
+    if not 2 <= len(offered) <= MAX_CHOICES:
+        raise InputError(f"{heading('options')}: found {len(offered)}, expected from 2 to {MAX_CHOICES}")
+    names = RULE_SETS if rules == "all" else [rules]
+    return _readings(text, offered, {name: read_choice(text, offered, name) for name in names})
+
+
+def _decided_forms(path: Path | None) -> "FormDecisions":
+    """The decisions on forms in a file; none without one, and where it is still to be written."""
+    from eyetest.scoring.forms import FormDecisions, read_decisions
+
+    return FormDecisions() if path is None or not path.exists() else read_decisions(path)
+
+
+def _listed_forms(run: "Run", benchmark: "Benchmark", scorer: "Scorer", path: Path) -> "pl.DataFrame":
+    """The forms of a run's replies; they are written to a file that does not exist yet."""
+    from eyetest.results.forms import list_forms, write_forms
+    from eyetest.results.scores import table_path
+
+    forms = list_forms(run, benchmark, table_path(run, benchmark, scorer), scorer.forms)
+    if not path.exists():
+        write_forms(forms, path)
+        observer().note(f"wrote {path}: set decisions, read or unread, and repeat this command")
+    return forms
+
+
+def _have_judged(
+    run: "Run", benchmark: "Benchmark", scorer: "Scorer", judges: "Sequence[Judge]"
+) -> dict[str, dict[str, Any]]:
+    """Have judges read what the rules could not; returns what each did, for programs."""
+    from eyetest.results.judge import judge_run
+
+    judgements = {}
+    for judge in judges:
+        outcome = judge_run(run, benchmark, scorer, judge, observer().watch)
+        judgements[judge.label] = outcome.as_json()
+        _tell_judgement(judge.label, outcome)
+    return judgements
+
+
+def _have_labelled(run: "Run", benchmark: "Benchmark", labellers: "Sequence[Judge]") -> None:
+    """Have models label the sentences of replies."""
+    from eyetest.results.judge import label_sentences
+
+    for labeller in labellers:
+        labelled, progress = label_sentences(run, benchmark, labeller, watch=observer().watch)
+        replies = f"{progress.to_ask + progress.stored:,} replies"
+        observer().note(f"{labeller.label} labelled the sentences of {labelled:,} of {replies}")
+
+
+def _refuse_unrated(rules: str, sure: float) -> None:
+    """Refuse a threshold that is no probability, and one for rules that do not say how sure they are."""
+    if not 0 <= sure <= 1:
+        raise InputError(f"{heading('sure')}: found {sure:g}, expected a probability from 0 to 1")
+    if sure and rules != "eyetest":
+        raise InputError(f"{heading('sure')}: only the rules eyetest say how sure they are, not {rules}")
+
+
+def _tell_judgement(label: str, outcome: "JudgeOutcome") -> None:
+    """Say what a judge read, how often it agrees with the rules, and what it was asked."""
+    asked = f"{outcome.progress.to_ask:,} asked, {outcome.progress.stored:,} stored before"
+    observer().note(f"{label} read {outcome.read:,} of {outcome.unread:,} replies that the rules could not ({asked})")
+    if outcome.agreement is None:
+        return
+    observer().note(f"{label} {outcome.agreement.text}, where these are sure")
+    if outcome.agreement.is_low:
+        observer().note(f"warning: {label} may read fewer than 90 % of plain replies as the rules do")
 
 
 class ScoreResult(Found):
@@ -157,6 +245,17 @@ class ScoreResult(Found):
             notes.append(kept if scorer.rescore_given else rescore)
         data = {"scores": str(path), "groups": frame.to_dicts(), **left, "notes": notes}
         super().__init__("scores", frame, notes, Group(estimates(frame.drop(unseen)), where), data)
+        self.forms: pl.DataFrame | None = None
+        """Forms of the replies with their counts, where they were asked for."""
+
+    def add_forms(self, forms: "pl.DataFrame") -> None:
+        """Show the forms of the replies below the means."""
+        from eyetest.results.forms import form_lines
+
+        self.forms = forms
+        self.data["forms"] = forms.to_dicts()
+        assert self.text is not None
+        self.text = Group(self.text, Lines(*form_lines(forms)))
 
     @cached_property
     def scores(self) -> "pl.DataFrame":

@@ -272,9 +272,8 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
     from eyetest.results.replies import item_cases, planned_calls
-    from eyetest.results.scores import benchmark_of
+    from eyetest.results.scores import benchmark_of, chosen_scorer
     from eyetest.runs import StoredResponses
-    from eyetest.scoring import Scorer
 
     if run.manifest.benchmark is None:
         raise InputError(f"{run.path} names no benchmark; import its answers with {param('bench')} to see its items")
@@ -284,8 +283,8 @@ def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) ->
         raise InputError(f"{run.path} asked nothing about item {short(item)}")
     names = choose_names(models, "model", set(calls["model"]), "answer to this item by")
     calls = calls.filter(pl.col("model").cast(pl.String).is_in(names)) if names else calls
-    cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
-    read = ("reading", "choice", "rule", "why", "metric", "score")
+    cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, chosen_scorer(run))
+    read = ("reading", "choice", "rule", "why", "probability", "metric", "score")
     rows = [
         (*msgspec.structs.astuple(asked), reply.text, reply.outcome, *(getattr(scored, name) for name in read))
         for asked, _, reply, scored in cases

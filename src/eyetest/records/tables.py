@@ -224,9 +224,11 @@ class Planned(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The reading and the score of an answer; ``marked``: whether ``choice`` was read by its letter."""
+    """The reading and the score of an answer; ``marked``: whether ``choice`` was read by its letter; ``probability``:
+    that the rules read the answer right.
+    """
 
-    table_version: ClassVar[int] = 4
+    table_version: ClassVar[int] = 5
 
     request: str
     outcome: OutcomeKind
@@ -236,6 +238,7 @@ class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     metric: str
     score: float | None = None
     marked: bool | None = None
+    probability: float | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -350,7 +350,12 @@ def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     if made.reworded:
         notes.append(f"{counted(made.reworded, 'answer')} to a wording that people have changed since left out")
     if made.judge:
-        notes.append(f"{made.judge} read what the rules could not")
+        agreement = f"; {made.agreement}" if made.agreement else ""
+        notes.append(f"{made.judge} read what the rules could not{agreement}")
+    if made.sure:
+        notes.append(f"readings that are right with a probability below {made.sure:g} count as unread")
+    if made.forms:
+        notes.append(f"readings as confirmed and refused by form ({made.forms})")
     if made.dropped_judge:
         again = f"{typed('eyetest', 'score', run.path)} --judge … has it read again, and asks nothing twice"
         notes.append(f"without the readings of {made.dropped_judge}, made before the run changed; {again}")
@@ -369,6 +374,7 @@ def _verdicts(run: Run) -> pl.LazyFrame:
         *(pl.lit(GIVEN).alias(name) for name in ("rule", "metric")),
         pl.when(pl.col("outcome") != "failed").then("given").alias("score"),
         pl.lit(None, pl.Boolean).alias("marked"),
+        pl.lit(None, pl.Float64).alias("probability"),
     ).select(columns(Score))
 
 

@@ -1,13 +1,15 @@
 """Judge models: read answers that the rules could not, and label the sentences of replies.
 
-A judge is asked through the journal of the run, once per answer; scoring again without it removes its readings.
+A judge is asked through the journal of the run, once per answer; scoring again without it removes its readings. A
+judge also reads a random sample of replies that the rules read for sure; how often both agree is its agreement.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -15,9 +17,10 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.replies import split_sentences
 from eyetest.measures.results import PROTOCOL, SENTENCE_KINDS
+from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 from eyetest.prompts.sets import Prompts, Wording, load_prompts
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, mark, shown_order
-from eyetest.results.scores import answers_of, read_provenance, table_path
+from eyetest.results.scores import ScoreProvenance, answers_of, read_provenance, table_path
 from eyetest.running.limits import Progress
 from eyetest.running.session import Questions, Watch
 from eyetest.runs import Run
@@ -25,14 +28,18 @@ from eyetest.runs.folder import SENTENCES
 from eyetest.runs.stored import one_line_if_damaged, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import judged
-from eyetest.scoring.scorer import answer_part
+from eyetest.scoring.scorer import ACCURACY, answer_part
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum
 
 _KEY = "request"
 _ROWS_AT_ONCE = 2_000
 _LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge is shown
-_READ = ("reading", "choice", "rule", "score", "marked")  # what a judge's reading replaces
+SAMPLE = 100  # replies that the rules read for sure, by which a judge's agreement with them is measured
+SURE = 0.95
+LEAST_AGREEMENT = 0.9
+_SAMPLED = "is_sampled"
+_READ = ("reading", "choice", "rule", "score", "marked", "probability")  # what a judge's reading replaces
 
 
 class Judge(NamedTuple):
@@ -41,6 +48,7 @@ class Judge(NamedTuple):
     name: str
     entry: ModelEntry
     prompts: Prompts = load_prompts()
+    sample: int = SAMPLE
 
     @property
     def label(self) -> str:
@@ -48,48 +56,120 @@ class Judge(NamedTuple):
         return f"{self.name} ({self.prompts.roles})" if self.prompts.recorded else self.name
 
 
+class JudgeAgreement(NamedTuple):
+    """How often a judge reads the same as the rules, where these are sure."""
+
+    agreed: int
+    share: IntervalEstimate
+
+    @property
+    def text(self) -> str:
+        """``agrees with the rules on 97 of 100 [92, 99]``, the interval in percent."""
+        low, high = (100 * (bound or 0.0) for bound in (self.share.low, self.share.high))
+        return f"agrees with the rules on {self.agreed} of {self.share.n} [{low:.0f}, {high:.0f}]"
+
+    @property
+    def is_low(self) -> bool:
+        """Whether the judge may disagree with the rules more often than is acceptable."""
+        return self.share.low is not None and self.share.low < LEAST_AGREEMENT
+
+
+class JudgeOutcome(NamedTuple):
+    """What a judge did: the replies that it could read, of those it was asked about, and its agreement."""
+
+    read: int
+    unread: int
+    agreement: JudgeAgreement | None
+    progress: Progress
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, for programs."""
+        facts: dict[str, Any] = {"read": self.read, "of": self.unread}
+        facts |= {"asked": self.progress.to_ask, "stored": self.progress.stored}
+        facts |= {"tokens_in": self.progress.tokens_in, "tokens_out": self.progress.tokens_out}
+        facts["cost"] = self.progress.money
+        if self.agreement is not None:
+            facts |= {"agreed": self.agreement.agreed, **self.agreement.share.named("agreement")}
+        return facts
+
+
 def judge_run(
     run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watch: Watch | None = None
-) -> tuple[int, Progress]:
-    """Have a judge read unparsed and cut-off answers; returns how many it could read, and the progress."""
+) -> JudgeOutcome:
+    """Have a judge read unparsed and cut-off answers, and a sample of those that the rules read for sure."""
     path = table_path(run, benchmark, scorer)
     scores, made = scan_table(path).collect(), read_provenance(path)
     assert made is not None, "a run is scored by the rules first"
-    open_ = scores.filter(pl.col("reading").is_in(["unparsed", "cut off"]) & (pl.col("metric") == "accuracy"))
-    texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
-    rows = open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left")
-    positions = benchmark.positions(rows["item"])
+    judged_rows = _judged_rows(run, benchmark, scores, judge.sample)
+    positions = benchmark.positions(judged_rows["item"])
 
-    def unread() -> Iterator[tuple[Item, dict[str, object]]]:
-        """Answers that stayed unparsed, each with its item, few in memory at a time."""
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
+    def rows() -> Iterator[tuple[Item, dict[str, Any]]]:
+        """The answers, each with its item, few in memory at a time."""
+        for start in range(0, len(judged_rows), _ROWS_AT_ONCE):
             items = benchmark.take(positions[start : start + _ROWS_AT_ONCE])
-            yield from zip(items, rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
+            yield from zip(items, judged_rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
 
-    def asked() -> Iterator[tuple[Item, Prompt]]:
-        return ((item, _prompt(item, row, judge.prompts.of(item))) for item, row in unread())
+    def prompts() -> Iterator[tuple[Item, Prompt]]:
+        return ((item, _prompt(item, row, judge.prompts.of(item))) for item, row in rows())
 
     questions = Questions(run.path, benchmark, {judge.name: judge.entry})
-    responses, progress = questions.ask(judge.name, asked, "judge", watch, judge.prompts.recorded)
-    new = []
-    for (item, row), response in zip(unread(), responses, strict=True):
+    responses, progress = questions.ask(judge.name, prompts, "judge", watch, judge.prompts.recorded)
+    new: list[dict[str, Any]] = []
+    agreements: list[bool] = []
+    for (item, row), response in zip(rows(), responses, strict=True):
         if response is None or not response.text:
             continue
         condition = _condition(row)
         score = scorer.rescore(item, condition, judged(response.text, len(item.choices), letters=condition.letters))
-        if score.reading != "unparsed":
+        if row[_SAMPLED]:
+            agreements.append((score.reading, score.choice) == (row["reading"], row["choice"]))
+        elif score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
-    if new:
-        key = [name for name in columns(Score) if name not in _READ]
-        table = pl.DataFrame(new, infer_schema_length=None).select(*key, *_READ)
-        table = table.cast({name: scores.schema[name] for name in table.columns})
-        scores = scores.update(table, on=key, include_nulls=True)  # in its order
-    judges = ", ".join(filter(None, (made.judge, judge.label)))
+    agreement = JudgeAgreement(sum(agreements), wilson(sum(agreements), len(agreements))) if agreements else None
+    made = msgspec.structs.replace(
+        made,
+        judge=", ".join(filter(None, (made.judge, judge.label))),
+        agreement="; ".join(filter(None, (made.agreement, agreement.text if agreement else ""))),
+    )
+    _write(path, _updated(scores, new), made)
+    unread = int((~judged_rows[_SAMPLED]).sum())
+    return JudgeOutcome(len(new), unread, agreement, progress)
+
+
+def _judged_rows(run: Run, benchmark: Benchmark, scores: pl.DataFrame, sample: int) -> pl.DataFrame:
+    """The scores of the answers that a judge reads, with their texts: those without a reading, and a sample of sure
+    ones. What a person confirmed is not asked.
+    """
+    is_confirmed = pl.col("probability").fill_null(0.0) == 1.0
+    by_rules = scores.filter(pl.col("metric") == ACCURACY)
+    unread = by_rules.filter(pl.col("reading").is_in(["unparsed", "cut off"]) & ~is_confirmed)
+    is_sure = pl.col("probability").fill_null(1.0) >= SURE  # the rules of other tools do not say how sure they are
+    sure = by_rules.filter((pl.col("reading") == "chosen") & is_sure)
+    requests = sure.get_column(_KEY).unique(maintain_order=True)
+    draws = [blake2b(request.encode(), digest_size=8).hexdigest() for request in requests]
+    drawn = pl.DataFrame({_KEY: requests, "draw": draws}).sort("draw").head(sample).drop("draw")
+    sampled = sure.unique(_KEY, keep="first", maintain_order=True).join(drawn, on=_KEY, how="semi")
+    marked_rows = [unread.with_columns(pl.lit(value=False).alias(_SAMPLED))]
+    marked_rows.append(sampled.with_columns(pl.lit(value=True).alias(_SAMPLED)))
+    texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
+    texts = texts.cast({_KEY: pl.String}).join(pl.concat(marked_rows).select(_KEY).lazy(), on=_KEY, how="semi")
+    return pl.concat(marked_rows).join(texts.collect(), on=_KEY, maintain_order="left")
+
+
+def _updated(scores: pl.DataFrame, new: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The scores with a judge's readings, in their order."""
+    if not new:
+        return scores
+    key = [name for name in columns(Score) if name not in _READ]
+    table = pl.DataFrame(new, infer_schema_length=None).select(*key, *_READ)
+    table = table.cast({name: scores.schema[name] for name in table.columns})
+    return scores.update(table, on=key, include_nulls=True)
+
+
+def _write(path: Path, scores: pl.DataFrame, made: ScoreProvenance) -> None:
     with replacing_file(path) as file:
-        metadata = msgspec.structs.replace(made, judge=judges).metadata()
-        scores.write_parquet(file, compression="zstd", metadata=metadata)
+        scores.write_parquet(file, compression="zstd", metadata=made.metadata())
         add_checksum(file)
-    return len(new), progress
 
 
 def _prompt(item: Item, row: Mapping[str, object], wording: Wording) -> Prompt:

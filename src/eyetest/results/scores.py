@@ -37,6 +37,7 @@ from eyetest.runs.stored import (
     scan_table,
 )
 from eyetest.scoring import Scorer
+from eyetest.scoring.forms import FormDecision, FormDecisions
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
 from eyetest.store import read_json, replacing_file, store_of, write_json
@@ -45,7 +46,15 @@ from eyetest.store.urls import known_path
 from eyetest.version import __version__
 
 KEY = "eyetest.scores"  # its key in the table's metadata
-_OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")  # not compared one by one
+_OUTCOME = (
+    "parts",
+    "planned",
+    "answered",
+    "reworded",
+    "judge",
+    "agreement",
+    "dropped_judge",
+)  # not compared one by one
 
 
 class ItemRepair(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +156,7 @@ def changed_items(asked: tuple[Path, str], now: tuple[Path, str]) -> ChangedItem
 class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
     """Rules, metric, benchmark and answers of a table of scores."""
 
-    version: int = 1
+    version: int = 2
     eyetest: str = __version__  # the version, since metrics may change between versions
     rules: str
     refusals: str  # the rules for refusals
@@ -162,7 +171,10 @@ class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
     planned: int = 0
     answered: int = 0
     reworded: int = 0  # answers to an earlier wording, which have no score
+    sure: float = 0.0  # readings that are right with a smaller probability are left unread
+    forms: str = ""  # a hash of people's decisions on forms of replies
     judge: str = ""
+    agreement: str = ""  # of the judge with the rules
     dropped_judge: str = ""  # the judge of an earlier table, whose readings are not in this one
 
     @property
@@ -186,6 +198,8 @@ def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenanc
         items=content_id(items) if (items := benchmark.path / ITEMS).is_file() else "",
         repairs=benchmark.repairs if isinstance(benchmark, RepairedBenchmark) else "",
         finishes=finishes_version(named_finishes(run.path)),
+        sure=scorer.sure,
+        forms=scorer.forms.fingerprint,
         plan=content_id(run.path / PLAN),
         parts=part_ids(run.path),
     )
@@ -401,6 +415,10 @@ def table_path(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
     words = [scorer.rules.name]
     if scorer.metric is not None:
         words.append(f"metric-{scorer.metric}")
+    if scorer.sure:
+        words.append(f"sure-{scorer.sure:g}".replace(".", "_"))
+    if scorer.forms.decisions:
+        words.append(f"forms-{scorer.forms.fingerprint}")
     if not _is_own(run, benchmark):
         name = re.sub(r"[^\w-]+", "-", benchmark.manifest.name)[:_LONGEST_NAME]
         words.append(f"bench-{name}-{benchmark.manifest.fingerprint[:8]}".rstrip("-"))
@@ -433,6 +451,8 @@ class ChosenScoring(msgspec.Struct, frozen=True, kw_only=True):
     metric: str | None = None
     bench: str = ""  # the benchmark that has the answer key, where it is not the one that was asked
     rescore_given: bool = False
+    sure: float = 0.0
+    forms: dict[str, FormDecision] = {}  # people's decisions on forms of replies
 
 
 def chosen_scoring(run: Run) -> ChosenScoring:
@@ -446,12 +466,14 @@ def chosen_scoring(run: Run) -> ChosenScoring:
 def chosen_scorer(run: Run) -> Scorer:
     """Reads and scores the answers of a run as was chosen."""
     chosen = chosen_scoring(run)
-    return Scorer(chosen.rules, chosen.metric, rescore_given=chosen.rescore_given)
+    forms = FormDecisions(chosen.forms)
+    return Scorer(chosen.rules, chosen.metric, rescore_given=chosen.rescore_given, sure=chosen.sure, forms=forms)
 
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
     """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
     named: dict[str, Any] = {} if bench is None else {"bench": as_stored(str(bench.absolute()))}
+    named |= {"sure": scorer.sure, "forms": dict(scorer.forms.decisions)}
     chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
     write_json(run.path / SCORES / _CHOSEN, chosen)
 

@@ -13,6 +13,7 @@ import polars.selectors as cs
 from eyetest.records import Condition, Item, Response, letter, shown_order
 from eyetest.records.item import read_candidates
 from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, columns
+from eyetest.scoring.forms import FormDecisions
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 from eyetest.scoring.rules.cleaning import reply_proper
@@ -48,15 +49,33 @@ class Scored(msgspec.Struct, frozen=True):
     marked: bool | None = None
     why: str = ""
     span: tuple[int, int] | None = None
+    probability: float | None = None
+
+
+_CONFIRMED, _REFUSED = 1.0, 0.0
 
 
 class Scorer:
-    """Scores by one rule set, and one metric for text items; ``rescore_given`` replaces imported scores."""
+    """Scores by one rule set, and one metric for text items; ``rescore_given`` replaces imported scores.
 
-    def __init__(self, rules: str = "eyetest", metric: str | None = None, *, rescore_given: bool = False) -> None:
+    ``sure``: choices, refusals and ambiguous replies whose reading is less probably right are left unread.
+    ``forms``: people's decisions on forms of replies, which outrank it.
+    """
+
+    def __init__(
+        self,
+        rules: str = "eyetest",
+        metric: str | None = None,
+        *,
+        rescore_given: bool = False,
+        sure: float = 0.0,
+        forms: FormDecisions | None = None,
+    ) -> None:
         self.rules = RULE_SETS[rules]
         self.metric = metric
         self.rescore_given = rescore_given
+        self.sure = sure
+        self.forms = forms or FormDecisions()
         if metric is not None:
             METRICS[metric]
 
@@ -79,7 +98,8 @@ class Scorer:
         right = reading.index is not None and order[reading.index] in item.gold
         score = float(right) if item.has_gold else None
         why, rule = "would guess" if reading.would_guess else reading.why, _rule(self.rules, reading)
-        return Scored(reading.kind, choice, rule, ACCURACY, score, reading.marked, why, reading.span)
+        at = reading.span
+        return Scored(reading.kind, choice, rule, ACCURACY, score, reading.marked, why, at, reading.probability)
 
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
@@ -103,8 +123,21 @@ class Scorer:
             options = tuple(item.choices[position].text for position in shown_order(item, condition))
             is_truncated = response.outcome == "truncated"
             reply = Reply(response.text, options, condition.letters, is_truncated, item.question)
-            return self.rescore(item, condition, self.rules.read(reply))
+            return self.rescore(item, condition, self._accepted(reply, self.rules.read(reply)))
         return self._text(item, answer_part(response.text, condition.ask), metric)
+
+    def _accepted(self, reply: Reply, reading: Reading) -> Reading:
+        """A reading, or that the reply is unread: a person refused its form, or it is not sure enough."""
+        decision = self.forms.of(reply)
+        if decision == "read":
+            return msgspec.structs.replace(reading, probability=_CONFIRMED)
+        if decision == "unread":
+            return Reading("unparsed", rule=reading.rule, why="its form is refused", probability=_REFUSED)
+        sureness = reading.probability
+        if sureness is None or sureness >= self.sure or reading.kind in ("unparsed", "cut off"):
+            return reading
+        why = f"not sure enough ({sureness:.2f} < {self.sure:g})"
+        return Reading("unparsed", rule=reading.rule, why=why, probability=sureness)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -155,6 +188,7 @@ _CONDITION = Condition.__struct_fields__
 _LIKE = ("item", "ask", "order", "letters", "outcome", "text", "candidates", "given")
 _TEXTS = ("reading", "choice", "rule", "metric")
 _SCORED_TYPES = {**dict.fromkeys(_TEXTS, pl.String), "score": pl.Float64, "marked": pl.Boolean}
+_SCORED_TYPES["probability"] = pl.Float64
 _CORPUS = ("model", *_CONDITION, "sample", "metric")
 # Part of a corpus: no failed calls, no answers without known words
 _IS_ANSWER = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")

@@ -16,7 +16,8 @@ Kind = Literal["chosen", "refused", "ambiguous", "cut off", "unparsed"]
 
 class Reading(msgspec.Struct, frozen=True):
     """The option (position as shown) that a reply commits to, the rule and the words. ``would_guess``: the tool of
-    the rules would draw at random. ``marked``: read by its mark.
+    the rules would draw at random. ``marked``: read by its mark. ``probability``: that it is right, where the rules
+    say so (``certainty.py``).
     """
 
     kind: Kind
@@ -26,6 +27,7 @@ class Reading(msgspec.Struct, frozen=True):
     why: str = ""
     would_guess: bool = False
     marked: bool | None = None
+    probability: float | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

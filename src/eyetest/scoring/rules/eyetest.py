@@ -12,6 +12,7 @@ import msgspec
 
 from eyetest.records.tables import Letters
 from eyetest.scoring.rules import Reading, Reply
+from eyetest.scoring.rules.certainty import RatedRules
 from eyetest.scoring.rules.claims import Claim, announced, closing, one_or_many, structured
 from eyetest.scoring.rules.cleaning import Body, clean
 from eyetest.scoring.rules.commitments import find_commitment, find_supposition, read_whole
@@ -148,4 +149,4 @@ def _as_reading(sentences: Sentences, claim: Claim) -> Reading:
     return Reading(claim.kind, None, claim.cue, span, claim.why or claim.cue)
 
 
-RULES = EyetestRules()
+RULES = RatedRules(EyetestRules())

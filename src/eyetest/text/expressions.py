@@ -10,7 +10,7 @@ from typing import Any
 
 from eyetest.text.folding import trimmed, undressed
 from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
-from eyetest.text.intervals import RELATIONS, Interval, RealSet, Tokens, are_enclosed, read_set, split_tokens
+from eyetest.text.intervals import RELATIONS, NumberInterval, RealSet, Tokens, are_enclosed, read_set, split_tokens
 from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
 
 MOST_BITS = 10_000  # before the point, or of zeros behind it
@@ -272,7 +272,7 @@ def _same_set(one: RealSet, other: RealSet) -> bool:
     return True
 
 
-def _same_interval(one: Interval, other: Interval) -> bool:
+def _same_interval(one: NumberInterval, other: NumberInterval) -> bool:
     if one.brackets != other.brackets:
         return False
     return _same_term(list(one.low), list(other.low)) and _same_term(list(one.high), list(other.high))

@@ -20,7 +20,7 @@ _INFINITY = FormulaToken("constant", "infinity", 0)
 _MINUS = FormulaToken("-", "-", 0)
 
 
-class Interval(msgspec.Struct, frozen=True):
+class NumberInterval(msgspec.Struct, frozen=True):
     """An interval: its brackets and its ends."""
 
     brackets: str
@@ -31,7 +31,7 @@ class Interval(msgspec.Struct, frozen=True):
 class RealSet(msgspec.Struct, frozen=True):
     """Intervals, the variable that they are about where one is named, and whether the text can be nothing else."""
 
-    intervals: tuple[Interval, ...]
+    intervals: tuple[NumberInterval, ...]
     variable: str = ""
     is_certain: bool = False
 
@@ -65,7 +65,7 @@ def read_set(tokens: Tokens) -> RealSet | None:
     """The set of real numbers that an answer is; None for anything else."""
     alternatives = split_tokens(tokens, frozenset((",", "or", ";")))
     sets = [_read_alternative(run) for _, run in alternatives]
-    intervals: list[Interval] = []
+    intervals: list[NumberInterval] = []
     variables: set[str] = set()
     for alternative in sets:
         if alternative is None or (len(sets) > 1 and not alternative.variable):
@@ -91,18 +91,18 @@ def _read_alternative(tokens: Tokens) -> RealSet | None:
     return _read_inequality(tokens)
 
 
-def _read_interval(tokens: Tokens) -> Interval | None:
+def _read_interval(tokens: Tokens) -> NumberInterval | None:
     if len(tokens) == 1 and tokens[0].text in ("R", "ℝ"):
-        return Interval("()", (_MINUS, _INFINITY), (_INFINITY,))
+        return NumberInterval("()", (_MINUS, _INFINITY), (_INFINITY,))
     if not are_enclosed(tokens) or tokens[0].kind not in "([" or tokens[-1].kind not in ")]":
         return None
     ends = split_tokens(tokens[1:-1], frozenset((",", ";")))
     if len(ends) != 2 or not all(run for _, run in ends):
         return None
-    return Interval(tokens[0].kind + tokens[-1].kind, tuple(ends[0][1]), tuple(ends[1][1]))
+    return NumberInterval(tokens[0].kind + tokens[-1].kind, tuple(ends[0][1]), tuple(ends[1][1]))
 
 
-def _is_unmistakable(interval: Interval) -> bool:
+def _is_unmistakable(interval: NumberInterval) -> bool:
     """Whether an interval can be no pair: its brackets differ, or an end is infinite."""
     is_infinite = any(token.text in ("∞", "infty", "infinity") for token in interval.low + interval.high)
     return is_infinite or interval.brackets in ("[)", "(]")
@@ -120,14 +120,14 @@ def _read_inequality(tokens: Tokens) -> RealSet | None:
         return None
     if len(members) == 3 and _is_variable(members[1]):
         brackets = _UPWARDS[signs[0]][0] + _UPWARDS[signs[1]][1]
-        return RealSet((Interval(brackets, tuple(members[0]), tuple(members[2])),), members[1][0].text, True)
+        return RealSet((NumberInterval(brackets, tuple(members[0]), tuple(members[2])),), members[1][0].text, True)
     if len(members) != 2:
         return None
     if _is_variable(members[0]):
-        interval = Interval(f"({_UPWARDS[signs[0]][1]}", (_MINUS, _INFINITY), tuple(members[1]))
+        interval = NumberInterval(f"({_UPWARDS[signs[0]][1]}", (_MINUS, _INFINITY), tuple(members[1]))
         return RealSet((interval,), members[0][0].text, True)
     if _is_variable(members[1]):
-        interval = Interval(f"{_UPWARDS[signs[0]][0]})", tuple(members[0]), (_INFINITY,))
+        interval = NumberInterval(f"{_UPWARDS[signs[0]][0]})", tuple(members[0]), (_INFINITY,))
         return RealSet((interval,), members[1][0].text, True)
     return None
 

@@ -34,14 +34,14 @@ _QUESTION = re.compile(r"[^?.!\n]{1,400}\?")
 Verdict = Literal["yes", "no"]
 
 
-class Value(NamedTuple):
+class RestatedValue(NamedTuple):
     """What a word says of its kind: *left* and *right* are values of one kind."""
 
     kind: str
     value: str
 
 
-class Words(NamedTuple):
+class RestatedWords(NamedTuple):
     """The words of ``verdicts.yaml`` by their part in a sentence."""
 
     auxiliaries: frozenset[str]
@@ -50,11 +50,11 @@ class Words(NamedTuple):
     idle: frozenset[str]
     denials: frozenset[str]
     predicates: frozenset[str]
-    values: dict[str, list[Value]]
+    values: dict[str, list[RestatedValue]]
     directed: frozenset[str]
 
 
-class Claim(NamedTuple):
+class Restatement(NamedTuple):
     """What a sentence says to a question, and whether it meets all of its words or excludes one."""
 
     verdict: Verdict
@@ -83,10 +83,10 @@ def words_of(name: str) -> list[str]:
 
 
 @cache
-def _words() -> Words:
+def _words() -> RestatedWords:
     directed = {f"{group} {place}" for group in ("compared", "directed") for place in range(len(read_table()[group]))}
     auxiliaries = frozenset(words_of("auxiliaries"))
-    return Words(
+    return RestatedWords(
         auxiliaries=auxiliaries | {f"{word}n't" for word in auxiliaries},
         pronouns=frozenset(words_of("pronouns")),
         concluding=frozenset(words_of("concluding")),
@@ -98,28 +98,34 @@ def _words() -> Words:
     )
 
 
-def _read_values() -> dict[str, list[Value]]:
+def _read_values() -> dict[str, list[RestatedValue]]:
     """The values of each word that has some."""
-    values: dict[str, list[Value]] = {}
+    values: dict[str, list[RestatedValue]] = {}
     for group in ("compared", "directed", "opposites"):
         for place, line in enumerate(read_table()[group]):
             for side, words in zip("+-", line.split("|"), strict=True):
                 for word in words.split():
-                    values.setdefault(word, []).append(Value(f"{group} {place}", side))
+                    values.setdefault(word, []).append(RestatedValue(f"{group} {place}", side))
     for sign, name in (("=", "equal"), ("≠", "unequal")):
         for word in words_of(name):
-            values[word] = [Value(f"compared {place}", sign) for place in range(len(read_table()["compared"]))]
+            values[word] = [
+                RestatedValue(f"compared {place}", sign) for place in range(len(read_table()["compared"]))
+            ]
     for colour in words_of("colours"):
-        values[colour] = [Value("colour", colour.replace("grey", "gray").replace("golden", "gold"))]
+        values[colour] = [RestatedValue("colour", colour.replace("grey", "gray").replace("golden", "gold"))]
     for word in words_of("pairs"):
-        values[word] = [Value("number", "2")]
+        values[word] = [RestatedValue("number", "2")]
     for word, number in NUMBER_WORDS.items():
-        values[word] = [Value("number", str(number))]
+        values[word] = [RestatedValue("number", str(number))]
     return values
 
 
-def _values_of(word: str) -> list[Value]:
-    return [Value("number", str(int(word)))] if word.isdecimal() and len(word) < 10 else _words().values.get(word, [])
+def _values_of(word: str) -> list[RestatedValue]:
+    return (
+        [RestatedValue("number", str(int(word)))]
+        if word.isdecimal() and len(word) < 10
+        else _words().values.get(word, [])
+    )
 
 
 def _read_sentence(text: str) -> Sentence:
@@ -177,7 +183,7 @@ def _read_question(question: str) -> Sentence | None:
     return None
 
 
-def _judge(sentence: Sentence, asked: Sentence) -> Claim | None:
+def _judge(sentence: Sentence, asked: Sentence) -> Restatement | None:
     """What a sentence says to a question; None where it says nothing."""
     places = [place for place, word in enumerate(asked.words) if place > 0 and word not in _words().idle]
     if not places or not sentence.words or not {"whether", "if"}.isdisjoint(sentence.words):
@@ -190,23 +196,23 @@ def _judge(sentence: Sentence, asked: Sentence) -> Claim | None:
     if len(answered) < _ENOUGH * len(places) and not is_about_subject and not is_compared:
         return None
     if _is_denied(sentence, {asked.stems[place] for place in met}):
-        return Claim("no")
+        return Restatement("no")
     is_turned = _is_turned(sentence, asked)
     if is_turned or excluded:
         is_opposite = any(_is_opposite(asked.words[place], sentence) for place in excluded)
-        return Claim("yes" if is_turned and is_opposite else "no")
+        return Restatement("yes" if is_turned and is_opposite else "no")
     if len(met) == len(places):
-        return Claim("yes")
+        return Restatement("yes")
     return _judge_in_part(sentence, asked, places, met, is_about_subject)
 
 
 def _judge_in_part(
     sentence: Sentence, asked: Sentence, places: list[int], met: set[int], is_about_subject: bool
-) -> Claim | None:
+) -> Restatement | None:
     """What a sentence says that meets some words of a question and excludes none."""
     if is_about_subject or (places[-1] in met and len(met) >= _ENOUGH_FOR_YES * len(places)):
-        return Claim("yes", is_certain=False)
-    return Claim("no") if _is_replaced(sentence, asked, places, met) else None
+        return Restatement("yes", is_certain=False)
+    return Restatement("no") if _is_replaced(sentence, asked, places, met) else None
 
 
 def _has_predicate(asked: Sentence, places: list[int], answered: set[int]) -> bool:
@@ -238,11 +244,13 @@ def _asks_for_equality(word: str) -> bool:
 def _is_opposite(word: str, sentence: Sentence) -> bool:
     """Whether a sentence has the opposite of a directed word: *smaller* of *larger*."""
     sides = {"+": "-", "-": "+"}
-    opposites = {Value(kind, sides.get(value, "")) for kind, value in _values_of(word) if kind in _words().directed}
+    opposites = {
+        RestatedValue(kind, sides.get(value, "")) for kind, value in _values_of(word) if kind in _words().directed
+    }
     return not opposites.isdisjoint(_values_in(sentence))
 
 
-def _values_in(sentence: Sentence) -> list[Value]:
+def _values_in(sentence: Sentence) -> list[RestatedValue]:
     return [value for word in sentence.words for value in _values_of(word)]
 
 

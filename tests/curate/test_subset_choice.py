@@ -64,6 +64,8 @@ def test_agreement_is_kendalls_tau_b() -> None:
     reference = [kendalltau(row, truth).statistic for row in means]
     assert kendall_rows(means, truth) == pytest.approx(reference)
     assert kendall_rows(np.ones((1, 4)), np.arange(4.0)) == 0
+    missing = np.array([[0.2, np.nan, 0.6, 0.8]])
+    assert kendall_rows(missing, np.array([0.1, 0.2, 0.3, 0.4])) == pytest.approx(3 / np.sqrt(3 * 6))
 
 
 def test_hard_items_are_chosen_for_stronger_models_where_they_separate_them() -> None:

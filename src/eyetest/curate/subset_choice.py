@@ -148,7 +148,7 @@ def _drawn(split: _Split, design: Design | None, draws: int, rng: np.random.Gene
 def ranking_agreement(split: _Split, subsets: Sequence[Subset]) -> float:
     """Mean over subsets of Kendall's τ-b of the held-out models' ranking with that on all items.
 
-    Models are ranked by their plain mean over a subset; one that answered none of its items counts as 0.
+    Models are ranked by their plain mean over a subset; one that answered none of its items is tied with all others.
     """
     truth = column_means(split.targets)
     means = np.array([column_means(split.targets[subset.items]) for subset in subsets])
@@ -174,10 +174,9 @@ def _closeness_by_ease(split: _Split, subsets: Sequence[Subset]) -> float:
 
 
 def kendall_rows(means: Floats, truth: Floats) -> Floats:
-    """Kendall's τ-b of each row with the true values; 0 where either is all equal. A missing mean counts as 0."""
+    """Kendall's τ-b of each row with the true values; 0 where either is all equal. A missing mean is a tie."""
     first, second = np.triu_indices(len(truth), 1)
-    filled = np.nan_to_num(means)
-    row_signs = np.sign(np.round(filled[:, first] - filled[:, second], _DECIMALS))
+    row_signs = np.nan_to_num(np.sign(np.round(means[:, first] - means[:, second], _DECIMALS)))
     true_signs = np.sign(np.round(truth[first] - truth[second], _DECIMALS))
     concordance = (row_signs * true_signs).sum(axis=1)
     untied = np.abs(row_signs).sum(axis=1) * np.abs(true_signs).sum()

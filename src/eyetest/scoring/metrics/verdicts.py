@@ -14,7 +14,7 @@ The words are in ``verdicts.yaml``.
 import re
 
 from eyetest.scoring.metrics import BestReference, Context
-from eyetest.scoring.metrics.restating import Verdict, answer_by_content, read_table, words_of
+from eyetest.scoring.restating import Verdict, answer_by_content, read_table, words_of
 from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.text import composed
 

@@ -8,20 +8,20 @@ unless a mention outweighs it.
 import re
 from itertools import pairwise
 
+from eyetest.scoring.restating import answer_by_content
 from eyetest.scoring.rules.claims import Claim, one_or_many
 from eyetest.scoring.rules.cues import Hit, ReplyView, sentence_start
 from eyetest.scoring.rules.judged_lists import read_list
 from eyetest.scoring.rules.mentions import mark_at, text_at
 from eyetest.scoring.rules.options import alike, concluded, tokenise
-from eyetest.scoring.rules.question import find_verdicts, verdict_without_question
 from eyetest.scoring.rules.remarks import Remark, Sentences, Span, joins
 from eyetest.scoring.rules.roles import Role
+from eyetest.scoring.rules.verdict_words import find_verdicts, verdict_without_question
 
 _LONGEST_PAIR = 200
 _SHORT_REPLY = 500
 _LEAST_ELIMINATED = 3
 _ADDED = re.compile(r"[^.!?\n]{0,40}\b(?:too|also|as well|likewise)\b")
-_STATES = "states what was asked"
 _STATES = "states what was asked"
 _SO_IS = ("so is ", "so does ", "so are ", "so would ")
 
@@ -159,11 +159,10 @@ def _read_verdict(sentences: Sentences, remarks: list[Remark]) -> Claim | None:
     if verdicts is None:
         return None
     texts = [view.text[start:end] for start, end in sentences.spans]
-    for span, text in zip(reversed(sentences.spans), reversed(texts), strict=True):
-        is_yes = view.asked.verdict_of(text)
-        if is_yes is not None:
-            return Claim("chosen", (verdicts.option_for(is_yes),), *span, _STATES)
-    is_yes = None if remarks else verdict_without_question(texts)
+    verdict = answer_by_content(view.text, view.question) if view.question else None
+    is_yes = verdict == "yes" if verdict else None
+    if is_yes is None and not remarks:
+        is_yes = verdict_without_question(texts)
     if is_yes is None:
         return None
     return Claim("chosen", (verdicts.option_for(is_yes),), *sentences.spans[0], _STATES)

@@ -14,7 +14,6 @@ import msgspec
 from eyetest.scoring.rules.cleaning import Body, lower
 from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_letters_in, letters_in, runs, with_text
 from eyetest.scoring.rules.options import Offer, first_form, tokens_in
-from eyetest.scoring.rules.question import QuestionContent
 from eyetest.store.handwritten import parse_yaml
 
 FOREIGN = "~"  # stands for any run of characters that are not ASCII
@@ -258,7 +257,7 @@ class ReplyView:
     """A reply as it is weighed: its clean text, the cues it has, and the options."""
 
     def __init__(self, body: Body, offer: Offer, cues: CueTable, question: str = "") -> None:
-        self.asked = QuestionContent(question)
+        self.question = question
         self.body, self.text, self.offer = body, body.text(), offer
         self.cued = Cued(lower(self.text), cues)
         self.weights = cues.weights

@@ -50,6 +50,7 @@ def score(
     prompts: Annotated[str | None, _JUDGES] = None,
     text: Annotated[str | None, _ONE] = None,
     options: Annotated[Words, _ONE] = (),
+    question: Annotated[str | None, _ONE] = None,
 ) -> "ScoreResult":
     """Read and score every answer of a run, and use this scoring of the run from now on.
 
@@ -75,6 +76,7 @@ def score(
         prompts: What they are asked: a prompt set by name, or a YAML file.
         text: The reply.
         options: Its options in the order shown: cat,dog,fish, or repeated.
+        question: The question, which helps to read replies that repeat its words.
 
     Examples:
         $ eyetest score run --rules vlmevalkit
@@ -103,9 +105,11 @@ def score(
         about_run: dict[str, Any] = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
         about_run |= {"sentences": sentences, "models": models, "prompts": prompts, "sure": sure, "forms": forms}
         refuse_idle(about_run, "one reply is read by rules alone")
-        return _read_one(text, options, rules)  # type: ignore[return-value]
+        return _read_one(text, options, rules, question or "")  # type: ignore[return-value]
     if run is None:
         raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
+    if question is not None:
+        raise InputError(f"{heading('question')}: this is the question of one reply; give it with {param('text')}")
     if options:
         raise InputError(f"{heading('options')}: these are the options of one reply; give it with {param('text')}")
     if judge is None:
@@ -137,7 +141,7 @@ def score(
     return result
 
 
-def _read_one(text: str, options: str | Sequence[str], rules: str) -> Found:
+def _read_one(text: str, options: str | Sequence[str], rules: str, question: str) -> Found:
     """How one reply is read by a rule set, or by all."""
     from eyetest.records import MAX_CHOICES
     from eyetest.scoring import RULE_SETS, read_choice
@@ -147,7 +151,7 @@ def _read_one(text: str, options: str | Sequence[str], rules: str) -> Found:
     if not 2 <= len(offered) <= MAX_CHOICES:
         raise InputError(f"{heading('options')}: found {len(offered)}, expected from 2 to {MAX_CHOICES}")
     names = RULE_SETS if rules == "all" else [rules]
-    return _readings(text, offered, {name: read_choice(text, offered, name) for name in names})
+    return _readings(text, offered, {name: read_choice(text, offered, name, question=question) for name in names})
 
 
 def _decided_forms(path: Path | None) -> "FormDecisions":

@@ -187,7 +187,8 @@ def test_a_paper_protocol_from_the_command_line(endpoint: Endpoint, tmp_path: Pa
     judged = written(tmp_path, "roles: {judge: 'Which of {options} is {reply}?'}", "judges")
     endpoint.forget()
     endpoint.answer = lambda attempt: "D"
-    call("score", run, "--judge", f"j=openai:j@{endpoint.url}", "--prompts", str(judged))
+    judge = ("--judge", f"j=openai:j@{endpoint.url}", "--judge-sample", "0")
+    call("score", run, *judge, "--prompts", str(judged))
     question = "Which of A. option 0\nB. option 1\nC. option 2\nD. option 3 is hmm?"
     assert {attempt.question for attempt in endpoint.attempts} == {question}
     roles = load_prompts(judged).roles

@@ -132,3 +132,55 @@ def test_what_answers_nothing_is_not_no(reply: str) -> None:
 )
 def test_other_words_for_the_same_option(options: tuple[str, ...], reply: str, option: int) -> None:
     assert read(reply, options) == option
+
+
+COLOURS = ("red", "blue", "green", "yellow")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The answer is B. The least likely answer is C.",
+        "The best answer is B. The second best option is C.",
+        "The correct answer is B. The next closest answer is A.",
+        "B. blue. The wrong answer is A.",
+        "The answer is B. The other answers are A, C and D.",
+        "I don't believe the correct answer is A, as the car is blue.",
+        "I doubt the answer is A. The car is blue.",
+        "Could the answer be A? No, since the car is blue.",
+        "The answer may seem to be A, but it is actually B.",
+        "Some might say A. The car is blue.",
+        "If it were red, it would be A. The car is blue.",
+        "The answer is B. Let me recheck the options: A is red, C is green. Yes, B is right.",
+        "A. red: The car has no red.\nB. blue: The car body is blue.\nC. green: There is no green.\nD. yellow: no.",
+    ],
+)
+def test_an_announcement_of_something_else_or_a_denied_one_is_none(reply: str) -> None:
+    assert read(reply, COLOURS) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "A\nC",
+        "- red\n- green",
+        "The answers are $\\boxed{A}$ and $\\boxed{C}$.",
+        "Correct answers: A (red), C (green)",
+        "I can eliminate A. By process of elimination, I am down to B or C.",
+    ],
+)
+def test_several_answers_are_ambiguous(reply: str) -> None:
+    assert read(reply, COLOURS) == "ambiguous"
+
+
+def test_a_list_of_options_with_their_noun_is_an_echo() -> None:
+    assert read("Option A: red\nOption B: blue\nOption C: green\nOption D: yellow", COLOURS) == "unparsed"
+
+
+@pytest.mark.parametrize("reply", ["Definitely not.", "Indeed not.", "That's not true.", "Certainly not."])
+def test_a_negated_affirmation_says_no(reply: str) -> None:
+    assert read(reply, ("Yes", "No"), "Is the cat on the mat?") == 1
+
+
+def test_the_odd_announcement_is_the_answer_where_nothing_else_is_announced() -> None:
+    assert read("The incorrect answer is C.", COLOURS) == 2

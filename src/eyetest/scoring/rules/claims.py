@@ -150,7 +150,7 @@ def _with_mark(view: ReplyView, named: Mention, cue: str) -> Claim:
 _BRACKET = re.compile(r"[\s\"',]{0,4}(\((?:option |choice )?[A-Z]\))")
 _NONE = re.compile(r"(?:none|neither|nothing)\b(?! other than| but)", re.IGNORECASE)
 _JOINT = re.compile(r"[\s).,(]*(?:or|and)[\s).,(]*(?:[A-Z][.):]\s)?")
-_OR = re.compile(r"\s{0,3}(?:(?:,|or|and|&)\s|/)")
+_OR = re.compile(r"[\s)\]]{0,3}(?:(?:,|or|and|&)\s|/)")
 
 
 def _joined(view: ReplyView, named: Mention, stop: int) -> Iterator[int]:
@@ -181,8 +181,23 @@ def structured(view: ReplyView) -> Claim | None:
         return None
     last = max(spans)
     claim = claim_at(view, *last, "box", final=True)
+    if claim and claim.kind == "chosen":
+        claim = _with_box_before(view, sorted(spans), claim)
     is_other = claim is None or claim.why == "not on offer"
     return Claim("unparsed", (), *last, "box", why="not on offer") if is_other else claim
+
+
+_BETWEEN_BOXES = re.compile(r"[\s$,.;}]*(?:and|or|&|,)?[\s$]*(?:\\f?box(?:ed)?\s{0,3}\{)?")
+
+
+def _with_box_before(view: ReplyView, spans: list[tuple[int, int]], claim: Claim) -> Claim:
+    """The claim of the last box; several options where only a conjunction stands between it and the one before."""
+    if len(spans) < 2 or not _BETWEEN_BOXES.fullmatch(view.body.raw, spans[-2][1], spans[-1][0]):
+        return claim
+    first = claim_at(view, *spans[-2], "box", final=True)
+    if first is None or first.kind != "chosen" or first.options == claim.options:
+        return claim
+    return claim._replace(kind="ambiguous", options=(*first.options, *claim.options), why="several options")
 
 
 def announced(view: ReplyView) -> Iterator[Claim]:
@@ -195,13 +210,39 @@ def announced(view: ReplyView) -> Iterator[Claim]:
         claim = claim_at(view, hit.end, size, hit.cue.name, final=hit.cue.final) if ahead else _confirmed(view, hit)
         if claim:
             mood = find_mood(view, Clause(min(hit.start, claim.start), max(hit.end, claim.end)))
-            is_denied = ahead and hit.cue.name in _DENIABLE and _NOT.search(cued.low, hit.start, hit.end) is not None
+            is_denied = ahead and hit.cue.name in _DENIABLE and _is_denied(cued.low, hit)
             if mood != "reports" and not is_denied:
                 yield claim._replace(mood=mood or ("would be" if _is_would(view, hit, claim) else None))
 
 
 _DENIABLE = ("answer is", "the right one is")
 _NOT = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|never)|n't) (?:really |necessarily |quite |at all )?(?:think|believe|mean|say|agree|suggest|imply|"
+    r"clear|likely|true|certain|sure|the case)(?: that)? (?:the |my )?(?:\w+ ){0,2}$"
+    r"|\b(?:unlikely|doubt(?:ful)?|whether)(?: that| if)? (?:the |my )?(?:\w+ ){0,2}$"
+    r"|\b(?:is|could|would|might|can|should) (?:the|my) (?:\w+ )?$"
+)
+"""Words before an announcement that deny it or ask for it."""
+_REACH = 60
+
+
+def _is_denied(low: str, hit: Hit) -> bool:
+    """Whether an announcement is denied or asked for."""
+    if _NOT.search(low, hit.start, hit.end):
+        return True
+    if ":" in low[hit.start : hit.end]:
+        return False
+    return _DENIED_BEFORE.search(low[max(0, hit.start - _REACH) : hit.start]) is not None
+
+
+_RANK = r"(?:second|next)(?:[- ](?:best|closest|nearest|most)(?: [a-z]+)?)?"
+_OTHER = re.compile(
+    rf"(?:\b(?:wrong|incorrect|other|least(?: [a-z]+)?|{_RANK}|(?:possible )?alternative|your|student's)|\bthe given)"
+    r" (?:answers?|options?|choices?)\b(?= ?(?:is|are|was|were|would|could|:))"
+)
+"""What an announcement speaks of instead of its own answer, if another announcement stands beside it."""
+_BEFORE_HIT = 30
 _WOULD = re.compile(
     r"\b(?:answers?|options?|choices?|one)\b[^.!?\n]{0,60}\b(?:would|might|could)\b(?! say)"
     r"|\b(?:sería|seria|wäre|serait)\b"
@@ -212,6 +253,8 @@ _BEST = re.compile(r"\b(?:closest|nearest|best|likely|likeliest)\b")
 
 def _is_would(view: ReplyView, hit: Hit, claim: Claim) -> bool:
     low = view.cued.low
+    if _OTHER.search(low, max(0, hit.start - _BEFORE_HIT), claim.start):
+        return True
     if _WOULD.search(low, hit.start, claim.end) is None:
         return False
     return _BEST.search(low, hit.start, claim.end) is None
@@ -247,7 +290,13 @@ def closing(view: ReplyView) -> Claim | None:
     if not last or not view.weights["closing line"] or is_long:
         return None
     claim = _line(view, last, size)
-    return claim if claim and claim.start not in view.listed else None
+    if claim is None or claim.start in view.listed:
+        return None
+    above = text.rfind("\n", 0, max(0, last - 1)) + 1
+    other = _line(view, above, last - 1) if 0 <= above < last - 1 else None
+    if other and other.kind == claim.kind == "chosen" and other.options != claim.options:
+        return claim._replace(kind="ambiguous", options=(*other.options, *claim.options), why="several options")
+    return claim
 
 
 def last_word(view: ReplyView) -> Claim | None:

@@ -138,6 +138,8 @@ def _find_left_over(view: ReplyView, remarks: list[Remark]) -> Claim | None:
     hits = view.own_hits("elimination")
     if not hits or not view.weights["ruled out"] or view.offer.count < _LEAST_ELIMINATED:
         return None
+    if any(entry.stands and entry.mention.start >= hits[-1].end for entry in remarks):
+        return None
     options_named = {option for entry in remarks for option in entry.mention.options}
     left = [index for index in range(view.offer.count) if index not in options_named]
     return Claim("chosen", (left[0],), hits[-1].start, hits[-1].end, "ruled out") if len(left) == 1 else None

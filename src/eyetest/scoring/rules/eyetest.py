@@ -123,7 +123,8 @@ def _read_corrections(sentences: Sentences, since: int) -> Claim | None:
             continue
         claim = find_commitment(sentences, correction.end)
         if claim is None and is_short:
-            claim = _read_at_once(view, correction.end) or conclude(sentences, correction.end)
+            concluded = conclude(sentences, correction.end)
+            claim = concluded if concluded.asserted else _read_at_once(view, correction.end) or concluded
         if claim and claim.kind != "unparsed":
             return claim
     return None

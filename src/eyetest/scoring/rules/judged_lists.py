@@ -26,10 +26,11 @@ _APPROVES = re.compile(
 )
 _REJECTS = re.compile(
     r"\b(?:not|never|cannot|unlikely|incorrect|wrong|false|irrelevant|inconsistent|implausible|unrelated|excluded|"
-    r"eliminated|ruled out|less)\b|n't\b|\b(?:no|out|impossible)[\s.!)|*]*$|[✗✘❌☒]|不正确|错误|不符|誤り|不適切"
+    r"eliminated|ruled out|less)\b|n't\b|\b(?:no|out|impossible)[\s.!)|*]*$|"
+    r"\b(?:(?:there|it|this|that) (?:is|are)|has|have|shows?|contains?|with) no\b|[✗✘❌☒]|不正确|错误|不符|誤り|不適切"
 )
 
-Verdict = Literal["approved", "rejected", "open"]
+Judgment = Literal["approved", "rejected", "open"]
 
 
 class JudgedItem(NamedTuple):
@@ -47,7 +48,7 @@ def read_list(view: ReplyView) -> Claim | None:
         return None
     if view.offer.count < _LEAST_ITEMS and any(item.mention.by == "text" for item in items):
         return None
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, Judgment] = {}
     for item in items:
         verdicts[item.mention.options[0]] = _judge(view, item)
     approved = [option for option, verdict in verdicts.items() if verdict == "approved"]
@@ -114,13 +115,16 @@ def _option_at(view: ReplyView, at: int) -> Mention | None:
         is_item = whole.by == "both" or text[mark.end : mark.end + 1] in (":", ".", ")") or mark.dressed
         return whole if is_item else None
     named = text_at(text, at, size, offer)
-    return named if named and named.start - at <= _NEAR else None
+    if named is None or named.start - at > _NEAR:
+        return None
+    is_number = text[named.start : named.end].isdigit() and text[named.end : named.end + 1] in (".", ")")
+    return None if is_number else named
 
 
 _NEAR = 12
 
 
-def _judge(view: ReplyView, item: JudgedItem) -> Verdict:
+def _judge(view: ReplyView, item: JudgedItem) -> Judgment:
     """Whether the words behind an option approve of it or reject it: its first paragraph, unless that is short."""
     words = view.cued.low[item.mention.end : item.end].strip()
     paragraph = words.split("\n\n")[0]

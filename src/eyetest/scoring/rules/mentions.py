@@ -238,7 +238,7 @@ _FAR = 250
 _NEAR = 30
 _SECOND = re.compile(r"[B-Jb-j2-9]\s?[).:\]]")  # every list of two or more has one of these
 _ITEM = re.compile(r"[).:\]](?:(?<=\W\w.)|(?<=\W\d\d.)|(?<=\W\w\s.))")
-_LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*$")
+_LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*(?:(?:[Oo]ption|[Cc]hoice)\s{1,3})?$")
 
 
 _SEPARATORS = frozenset(";；。，,?？:：\n")

@@ -7,7 +7,7 @@ from eyetest.scoring.rules.cues import ReplyView, sentence_start
 
 Mood = Literal["supposes", "reports", "would be"]
 _MOODS: tuple[Mood, ...] = ("reports", "supposes")
-_TURN = re.compile(r"\b(?:but|however|since|so|therefore|here|yet|actually)\b|[;:]\s")
+_TURN = re.compile(r"\b(?:but|however|since|so|therefore|here|yet|actually)\b|[;:]\s|(?<=\W[a-z])\.\s")
 """Words behind which a sentence says something of its own again."""
 
 

@@ -29,13 +29,13 @@ _STATED = re.compile(
     r"(?:[Aa]nswer|ANSWER|[Oo]ption|[Cc]hoice)(?: is)?"
     rf"[\s*_]{{0,4}}[:=]?[\s*_]{{0,4}}(?:option )?{_MARK}$"
 )
-_LINE = re.compile(rf"[\s*_]{{0,4}}(?P<open>\(?){_MARK}")
+_LINE = re.compile(rf"[\s*_]{{0,4}}\(?{_MARK}")
 _SPECIAL = ("</", "<|", "<think", "<start", "<｜", "<e", "<s", "◁", "[/", "[INST", "[THINK", "~~", "<del")
 """Signs of thinking, stop tokens, turns and struck words."""
 _TURNS = ("USER", "User", "Human", "HUMAN", "uestion", "QUESTION", "nstruction", "问", "roblem", "Input", "\nQ")
 _PROMPTS = ("A chat", "system", "user\n", "USER", "Human", "###")
 _ABOVE = 1_000
-_MARKED_LINE = re.compile(r"[\s*_-]{0,6}\(?[A-Z][.:)]")
+_MARKED_LINE = re.compile(r"[\s*_-]{0,6}(?:(?:[Oo]ption|[Cc]hoice) )?\(?[A-Z](?:[.:)]|[\s*]*$)")
 
 
 def read_plain(reply: Reply) -> Reading | None:
@@ -91,7 +91,7 @@ def _read_end(reply: Reply) -> Reading | None:
         rule = "closing line"
     if match is None:
         return None
-    if rule == "closing line" and _continues_list(text, line):
+    if _MARKED_LINE.match(text, line) and _continues_list(text, line):
         return None
     reading = _reading(reply, match["mark"], match.start("mark"), rule)
     if reading is None:

@@ -114,7 +114,7 @@ def read_remarks(view: ReplyView, sentences: list[Span]) -> list[Remark]:
         mentions = _mentions_outside_echoes(view, span)
         if mentions:
             place = _find_place(view, number, span, is_last=number == len(sentences) - 1)
-            remarks += _exclude_lists(view, _state(view, mentions, place, listed))
+            remarks += _share_exclusion(view, _state(view, mentions, place, listed))
     return remarks
 
 
@@ -214,7 +214,7 @@ def _is_denied(view: ReplyView, clause: Named, previous: Remark | None) -> bool:
     return view.cued.denied(clause.start, mention.start, mention.end)
 
 
-def _exclude_lists(view: ReplyView, remarks: list[Remark]) -> list[Remark]:
+def _share_exclusion(view: ReplyView, remarks: list[Remark]) -> list[Remark]:
     """Give options that are named together the role of the last: ``A and B are wrong``."""
     for at in range(len(remarks) - 2, -1, -1):
         remark, following = remarks[at], remarks[at + 1]

@@ -184,3 +184,14 @@ def test_a_negated_affirmation_says_no(reply: str) -> None:
 
 def test_the_odd_announcement_is_the_answer_where_nothing_else_is_announced() -> None:
     assert read("The incorrect answer is C.", COLOURS) == 2
+
+
+def test_what_is_less_so_or_different_is_the_answer_where_the_question_asks_for_that() -> None:
+    views = ("Image 1", "Image 2", "Image 3")
+    assert read("Image 2 is different.", views, "Which image is different from the others?") == 1
+    assert read("Image 2 is different. Image 3 is the closest match.", views, "Which image matches best?") == 2
+
+
+def test_the_closest_option_is_chosen_where_no_option_is_right() -> None:
+    reply = "The total is 7, which is not among the options, so the closest is B."
+    assert read(reply, ("5", "6", "10")) == 1

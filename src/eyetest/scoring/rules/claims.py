@@ -293,8 +293,14 @@ def closing(view: ReplyView) -> Claim | None:
     if claim is None or claim.start in view.listed:
         return None
     above = text.rfind("\n", 0, max(0, last - 1)) + 1
-    other = _line(view, above, last - 1) if 0 <= above < last - 1 else None
-    if other and other.kind == claim.kind == "chosen" and other.options != claim.options:
+    is_stated = "nswer" in text[last:size]
+    other = _line(view, above, last - 1) if above < last - 1 and not is_stated else None
+    if (
+        other
+        and other.start not in view.listed
+        and other.kind == claim.kind == "chosen"
+        and other.options != claim.options
+    ):
         return claim._replace(kind="ambiguous", options=(*other.options, *claim.options), why="several options")
     return claim
 

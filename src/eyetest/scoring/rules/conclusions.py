@@ -30,7 +30,7 @@ def conclude(sentences: Sentences, since: int) -> Claim:
     """The choice by what the sentences behind an offset say."""
     view = sentences.view
     nothing = [] if view.offer.none else view.own_hits("nothing")
-    if nothing:
+    if nothing and not _is_asserted_behind(sentences, nothing[-1].end):
         return Claim("unparsed", (), nothing[0].start, nothing[0].end, nothing[0].cue.name, why="none of the options")
     if view.echoes and view.echoes[-1][1] >= len(view.text.rstrip()):
         echo = Claim("unparsed", (), *view.echoes[-1], "echo", why="only repeats the options")
@@ -43,6 +43,11 @@ def conclude(sentences: Sentences, since: int) -> Claim:
         if not standing:
             return _refuse(view, remarks, refusals)
     return _choose(sentences, standing, remarks, since)
+
+
+def _is_asserted_behind(sentences: Sentences, at: int) -> bool:
+    """Whether an option is asserted behind an offset: ``not among the options, so the closest is B``."""
+    return any(entry.role is Role.ASSERTED and entry.mention.start >= at for entry in sentences.remarks)
 
 
 def _find_standing(view: ReplyView, remarks: list[Remark]) -> list[Remark]:

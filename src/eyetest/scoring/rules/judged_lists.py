@@ -26,8 +26,9 @@ _APPROVES = re.compile(
 )
 _REJECTS = re.compile(
     r"\b(?:not|never|cannot|unlikely|incorrect|wrong|false|irrelevant|inconsistent|implausible|unrelated|excluded|"
-    r"eliminated|ruled out|less)\b|n't\b|\b(?:no|out|impossible)[\s.!)|*]*$|"
-    r"\b(?:(?:there|it|this|that) (?:is|are)|has|have|shows?|contains?|with) no\b|[✗✘❌☒]|不正确|错误|不符|誤り|不適切"
+    r"eliminated|ruled out|less)\b|n't\b|\b(?:no|out|impossible)[\s.!)|*]*$"
+    r"|\b(?:(?:there|it|this|that) (?:is|are)|has|have|shows?|contains?|with) no\b"
+    r"|[✗✘❌☒]|不正确|错误|不符|誤り|不適切"
 )
 
 Judgment = Literal["approved", "rejected", "open"]

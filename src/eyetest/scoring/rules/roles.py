@@ -47,6 +47,7 @@ _LEAD_IN = re.compile(r"[\s\"'(\[:,\-–—「『“]{0,5}(?:(?:option|choice|th
 _SUBJECT = re.compile(
     r"[\s\"'(\[,:\-–—]{0,5}(?:(?:option|choice|the|a|an|that|of|in|with|also|even|if)\s){0,4}[\s\"'(\[]{0,3}"
 )
+_ASKS_FOR_LESS = re.compile(r"\b(?:different|differs?|odd(?:est)?|dissimilar|least|less|unlikely|unlike|except)\b")
 _LONGEST_MEASURE = 90
 _NEXT = 8
 
@@ -61,11 +62,16 @@ def read_role(view: ReplyView, named: Named) -> tuple[Role, Hit | None]:
     candidates = (
         (Role.COMPARED, stands_behind(view, "compares", named)),
         (Role.ASSERTED, view.cued.at("asserts", mention.end)),
-        (Role.LESSER, lesser[0] if lesser else None),
+        (_role_of_lesser(view), lesser[0] if lesser else None),
         (Role.ASSERTED, _exceeds(view, named) or stands_behind(view, "aims", named)),
         (Role.CONTRASTED, _find_contrast(view, named)),
     )
     return next(((role, hit) for role, hit in candidates if hit), (Role.DESCRIBED, None))
+
+
+def _role_of_lesser(view: ReplyView) -> Role:
+    """What it means that an option is less so or different: it is the answer where the question asks for that."""
+    return Role.ASSERTED if _ASKS_FOR_LESS.search(view.question.casefold()) else Role.LESSER
 
 
 def _find_contrast(view: ReplyView, named: Named) -> Hit | None:

@@ -20,7 +20,8 @@ _PLAIN_YES = re.compile(
     r"it (?:does|is|has|can|did|was)[.!]|they (?:do|are|have|can|did|were)[.!])|.{0,200}\b(?:in the )?affirmative\b"
 )
 _PLAIN_NO = re.compile(
-    r"\W{0,3}(?:i (?:don't|do not) (?:believe|think) so|not at all|by no means|absolutely not|certainly not|definitely not|indeed not|"
+    r"\W{0,3}(?:i (?:don't|do not) (?:believe|think) so|not at all|by no means|absolutely not|certainly not|"
+    r"definitely not|indeed not|"
     r"that(?:'s| is) (?:not (?:right|true|correct)|wrong|incorrect|false)|"
     r"of course not|"
     r"(?:it|they) (?:do|does|is|are|has|have|can|did|was|were)(?: not|n't)[.!])|.{0,200}\bin the negative\b"

@@ -49,6 +49,7 @@ _EVIDENCE_OF = {rule: evidence for evidence, rules in EVIDENCE.items() for rule 
 _MENTION = "mentioned"
 
 _READ = 24_000  # characters of the end of a reply in which other options are looked for
+_BEFORE = 300  # and of those before the words that decided
 _LETTER = re.compile(r"(?<!\w)\(?([^\W\d_])(?![\w'’])(?=[).:*,]|\s(?![a-z])|$)")
 _SMALL_LETTER = re.compile(r"(?<!\w)\(?([a-z])\)")
 _DIGIT = re.compile(r"(?<![\w.])\(?(\d{1,2})(?:\)|[.:](?!\d))")
@@ -70,6 +71,7 @@ class Certainty:
         """The version of the rules whose readings were counted."""
         self._strength = strength
         self._sums: dict[tuple[str, ...], tuple[float, float]] = {}
+        self._probabilities: dict[Group, float] = {}
         for group, right, n in _leaves(counts):
             for depth in range(len(group) + 1):
                 sums = self._sums.get(group[:depth], (0.0, 0.0))
@@ -77,6 +79,12 @@ class Certainty:
 
     def probability(self, group: Group) -> float:
         """The probability that a reading of this group is right."""
+        if group not in self._probabilities:
+            self._probabilities[group] = self._shrink(group)
+        return self._probabilities[group]
+
+    def _shrink(self, group: Group) -> float:
+        """The share of right readings of a group, shrunk to its parents."""
         probability = 0.5
         strength = 2.0
         for depth in range(len(group) + 1):
@@ -86,7 +94,7 @@ class Certainty:
                 right, n = right - inner_right, n - inner_n
             probability = (right + strength * probability) / (n + strength)
             strength = self._strength
-        return probability
+        return round(probability, 4)
 
     def of(self, reply: Reply, reading: Reading) -> float:
         """The probability that a reading of a reply is right."""
@@ -111,15 +119,17 @@ def group_of(reply: Reply, reading: Reading) -> Group:
 def find_other_options(reply: Reply, reading: Reading) -> Place:
     """Where a reply names an option beside the one that was read, by its mark or its text.
 
-    Before the words that decided the reading, or behind them. Where no option was read, any option counts, as behind.
+    Shortly before the words that decided the reading, or behind them. Where no option was read, any option counts, as behind.
     """
     if reading.rule == "whole reply":
         return "none"
     start = max(0, len(reply.text) - _READ)
-    text = reply.text[start:]
-    decided = 0
+    decided = start
     if reading.index is not None and reading.span is not None:
-        decided = max(0, reading.span[1] - start)
+        decided = max(start, reading.span[1])
+        start = max(start, decided - _BEFORE)
+    text = reply.text[start:]
+    decided -= start
     place: Place = "none"
     for at in _named_at(text, reply, reading.index):
         if at >= decided:
@@ -178,4 +188,4 @@ class RatedRules:
         """Read a reply, and say how probable it is that this is right."""
         certainty = self._certainty or load_certainty()
         reading = self._rules.read(reply)
-        return msgspec.structs.replace(reading, probability=round(certainty.of(reply, reading), 4))
+        return msgspec.structs.replace(reading, probability=certainty.of(reply, reading))

@@ -14,14 +14,16 @@ _LONGEST_BARE = 40
 _LONGEST_END = 400
 _LONGEST_WHOLE = 1_000
 _EDGE = " \n\t.*()[]:"
+_TEXT_EDGE = " .,*_()$"
+_STOP = "</s>"
 _BARE = re.compile(
     r"[\s(\[*]{0,4}(?:(?:the\s)?(?:answer|option|choice)\s{0,3}(?:is\s|[:\s])[:\s]{0,2})?[\s(\[*]{0,3}"
     r"(?:(?:\\boxed\{)?([a-z])\}?|<answer>([a-z])</answer>)[)\].*\s]{0,6}",
     re.IGNORECASE | re.ASCII,
 )
 _MARK = (
-    r"(?:\$?\\boxed\{(?:\\text\{)?)?\(?(?P<mark>[A-Z])\)?\}{0,2}\$?[*_]{0,2}[.:)]{0,2}[*_]{0,2}"
-    r"(?P<text>(?:\s[^\n]*?)?)[\s*_]{0,4}"
+    r"(?:\\[(\[]|\$)?\s?(?:\\boxed\{(?:\\text\{)?)?\(?(?P<mark>[A-Z])\)?\}{0,2}\s?(?:\\[)\]]|\$)?[*_]{0,2}[.:)]{0,2}[*_]{0,2}"
+    r"(?P<text>(?:(?:(?<=\))|,?\s)(?:(?!nswer)[^\n])*?)?)[\s*_]{0,4}"
 )
 _STATED = re.compile(
     r"(?:^|\n|[.!?:]\s{1,2})[\s#>*_-]{0,8}(?:(?:So|Thus|Therefore|Hence|Consequently|In conclusion),? )?"
@@ -82,7 +84,7 @@ def _read_whole(reply: Reply) -> Reading | None:
 def _read_end(reply: Reply) -> Reading | None:
     """Read a last sentence that announces a mark, or a last line that is a mark with the text of its option."""
     text = reply.text
-    end = len(text.rstrip())
+    end = len(text.rstrip().removesuffix(_STOP).rstrip())
     line = text.rfind("\n", 0, end) + 1
     match = _STATED.search(text, max(0, line - 1, end - _LONGEST_END), end)
     rule = "answer is"
@@ -96,16 +98,16 @@ def _read_end(reply: Reply) -> Reading | None:
     reading = _reading(reply, match["mark"], match.start("mark"), rule)
     if reading is None:
         return None
-    is_alone = not match["text"].strip(" .*_)") and rule == "answer is"
+    is_alone = not match["text"].strip(_TEXT_EDGE) and rule == "answer is"
     return reading if is_alone or _is_own_text(reply, reading, match["text"]) else None
 
 
 def _is_own_text(reply: Reply, reading: Reading, text: str) -> bool:
     """Whether the words behind a mark are the text of its option, and of no other."""
-    words = text.strip(" .*_)$").casefold()
+    words = text.strip(_TEXT_EDGE).casefold()
     if not words or reading.index is None:
         return False
-    texts = [option.strip(" .*_)$").casefold() for option in reply.options]
+    texts = [option.strip(_TEXT_EDGE).casefold() for option in reply.options]
     return texts[reading.index] == words and texts.count(words) == 1
 
 
@@ -117,7 +119,8 @@ def _continues_list(text: str, start: int) -> bool:
 
 def _is_plain(text: str) -> bool:
     """Whether a reply has no thinking, stop tokens, struck words or further turns."""
-    if any(sign in text for sign in _SPECIAL) or text.startswith(_PROMPTS):
+    body = text.rstrip().removesuffix(_STOP)
+    if any(sign in body for sign in _SPECIAL) or text.startswith(_PROMPTS):
         return False
     return not any(word in text for word in _TURNS) or NEXT_TURN.search(text) is None
 

@@ -94,7 +94,7 @@ class Certainty:
                 right, n = right - inner_right, n - inner_n
             probability = (right + strength * probability) / (n + strength)
             strength = self._strength
-        return round(probability, 4)
+        return probability
 
     def of(self, reply: Reply, reading: Reading) -> float:
         """The probability that a reading of a reply is right."""
@@ -119,7 +119,8 @@ def group_of(reply: Reply, reading: Reading) -> Group:
 def find_other_options(reply: Reply, reading: Reading) -> Place:
     """Where a reply names an option beside the one that was read, by its mark or its text.
 
-    Shortly before the words that decided the reading, or behind them. Where no option was read, any option counts, as behind.
+    Shortly before the words that decided the reading, or behind them. Where no option was read, any option counts,
+    as behind.
     """
     if reading.rule == "whole reply":
         return "none"
@@ -188,4 +189,4 @@ class RatedRules:
         """Read a reply, and say how probable it is that this is right."""
         certainty = self._certainty or load_certainty()
         reading = self._rules.read(reply)
-        return msgspec.structs.replace(reading, probability=certainty.of(reply, reading))
+        return msgspec.structs.replace(reading, probability=round(certainty.of(reply, reading), 4))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from eyetest import text as texts
 from eyetest.benchmarks.options import split_options
+from eyetest.scoring import restating
 from eyetest.scoring.metrics import (
     METRICS,
     Context,
@@ -11,7 +12,6 @@ from eyetest.scoring.metrics import (
     ItemMetric,
     number,
     open_answer,
-    restating,
     same_text,
     verdicts,
 )

@@ -75,6 +75,7 @@ WRAPPERS = (
     "La respuesta correcta es {}.", "La réponse est {}.", "Đáp án: {}", "Vậy x = {}.", "Ответ: {}", "答案是{}。",
     "【答案】{}\n【解析】1+1=2", "정답은 {}입니다.", "したがって、答えは{}です。", '{{"answer": "{}"}}', "#### {}",
 )  # fmt: skip
+SHOW_COMMAS = ("ntwort", "resposta", "Portanto", "respuesta", "réponse", "Đáp án", "Vậy", "Ответ")
 UNITS = ("", " cm", " kg", " m²", " €", "%")
 
 
@@ -90,10 +91,39 @@ def test_a_number_is_read_in_every_convention_language_and_unit(
 ) -> None:
     written = wrapper.format(convention(str(whole), decimals) + unit)
     gold = f"{whole}.{decimals}" if decimals else str(whole)
-    assert score_open(written, gold) == 1.0
+    has_two_meanings = convention is german and not decimals and whole >= 1_000
+    is_read = not has_two_meanings or any(word in wrapper for word in SHOW_COMMAS)
+    assert score_open(written, gold) == float(is_read)
+    assert score_open(written, gold, "Wie viele sind es?") == 1.0
     assert score_open(written, str(whole + 3)) == 0.0
     if decimals:
         assert score_open(written, str(whole)) == 0.0
+
+
+PLAIN_ENGLISH = (
+    ("Pi is 3.142", "3142"), ("It weighs 2.125 kg.", "2125"), ("The value is 1.299.", "1299"), ("1,500", "1.5"),
+    ("The population is 1,234.", "1.234"), ("1.500", "1500"), ("答案是1,234。", "1.234"),
+    ("The population of São Paulo is 1,234.", "1.234"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "gold"), PLAIN_ENGLISH)
+@pytest.mark.parametrize("metric", ["open", "number"])
+def test_a_number_in_plain_english_is_not_a_thousand_times_another(metric: str, reply: str, gold: str) -> None:
+    assert item_metric(metric).score(reply, [gold], Context("What is the value of this?")) == 0.0
+
+
+COMMAS_SHOWN = (
+    ("3,125", "3.125", "Quanto mede o lado?"), ("3,125", "3.125", "What is the mean of 2,5 and 3,75?"),
+    ("De 0,5 a 3,125", "3.125", ""), ("12.500", "12500", "Сколько жителей в городе?"),
+    ("1.500.000", "1500000", "How many?"), ("12 500", "12500", "How many?"), ("Il y en a 12.500.", "12500", ""),
+    ("La valeur est 3,125.", "3.125", "What is the value?"), ("Harganya adalah Rp15.000.", "15000", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "gold", "question"), COMMAS_SHOWN)
+def test_a_decimal_comma_of_three_digits_is_read_where_one_is_shown(reply: str, gold: str, question: str) -> None:
+    assert score_open(reply, gold, question) == 1.0
 
 
 JOINERS = (", ", "; ", " and ", " và ", " und ", " et ", " y ", " e ", " и ")

@@ -182,6 +182,71 @@ def test_a_relation_is_stated_denied_turned_or_replaced(
     assert read_verdict(f"It is not clear whether the {first} is {asked} the {second}.", question) is None
 
 
+NUMBERS_COMPARED = (
+    ("Are there more than 2 dogs?", "There are 3 dogs.", "yes"),
+    ("Are there more than 2 dogs?", "There are 2 dogs.", "no"),
+    ("Is the value greater than 10?", "The value is 12.", "yes"),
+    ("Is the value greater than 10?", "The value is 9.", "no"),
+    ("Is the temperature over 30 degrees?", "The temperature is 35 degrees.", "yes"),
+    ("Is the temperature below 30 degrees?", "The temperature is 35 degrees.", "no"),
+    ("Are there at least two dogs?", "There are three dogs.", "yes"),
+    ("Are there at least two dogs?", "There are two dogs.", "yes"),
+    ("Are there at most two dogs?", "There are three dogs.", "no"),
+    ("Are there fewer than 5 apples?", "There are 3 apples.", "yes"),
+    ("Are there fewer than 5 apples?", "There are 5 apples.", "no"),
+    ("Was the house built before 1990?", "The house was built in 1985.", "yes"),
+    ("Are there between 2 and 4 dogs?", "There are 3 dogs.", None),
+    ("Are there more than 2 dogs?", "There are not 3 dogs.", None),
+    ("Are there more than 2 dogs?", "There are fewer than 5 dogs.", None),
+    ("Are there more than 2 dogs?", "There are more than 2 dogs.", "yes"),
+    ("Are there 2 dogs?", "There are 3 dogs.", "no"),
+)
+
+
+@pytest.mark.parametrize(("question", "reply", "verdict"), NUMBERS_COMPARED)
+def test_a_number_is_compared_with_the_bound_that_is_asked_for(
+    question: str, reply: str, verdict: str | None
+) -> None:
+    assert read_verdict(reply, question) == verdict
+
+
+ON_THE_MAT = "Is the cat on the mat?"
+DENIALS = (
+    ("Is the door open?", "The door is not closed.", "yes"),
+    ("Is the door closed?", "The door is not open, it is closed.", "yes"),
+    ("Is the door open?", "The door is not open, it is closed.", "no"),
+    ("Is the lamp on the left?", "The lamp is not on the right.", None),
+    ("Is the fish alive?", "The fish is definitely not dead.", "yes"),
+    ("Is the cat outside the box?", "The cat is not inside the box.", "yes"),
+    ("Is the cat black?", "The cat is not white; it is black.", "yes"),
+    ("Is the cat black?", "The cat is not white, it is black.", "yes"),
+    ("Is the cat black?", "The cat is not white; it is brown.", "no"),
+    ("Is the cat black?", "The cat is not white. The dog is black.", None),
+    ("Is the light green?", "Without a doubt, the light is green.", "yes"),
+    ("Is the light green?", "No doubt, the light is green.", "yes"),
+    ("Is there a dog?", "There is no question that there is a dog.", "yes"),
+    ("Is there a dog?", "There is no doubt that there is a dog.", "yes"),
+    ("Is there a dog?", "There is no doubt that there is no dog.", "no"),
+    ("Is the light red?", "The light is not just red but bright red.", "yes"),
+    (ON_THE_MAT, "Not only is the cat on the mat, it is asleep.", "yes"),
+    (ON_THE_MAT, "The cat is on the mat, not on the floor.", "yes"),
+    (ON_THE_MAT, "The cat isn't on the floor. It's on the mat.", "yes"),
+    (ON_THE_MAT, "The cat is not on the floor but on the mat.", "yes"),
+    (ON_THE_MAT, "The cat is on the sofa, not on the mat.", "no"),
+    (ON_THE_MAT, "The cat is not on the mat.", "no"),
+    (ON_THE_MAT, "The cat is not on the mat but on the floor.", "no"),
+    ("Are there four dogs?", "There are not three dogs.", None),
+    ("Is the top line longer?", "The lines are not the same length.", None),
+    ("Is the dog wearing a red hat?", "The dog is not wearing a hat.", "no"),
+    ("Is the dog wearing a hat?", "A dog does not wear shoes, of course. The dog is wearing a hat.", "yes"),
+)
+
+
+@pytest.mark.parametrize(("question", "reply", "verdict"), DENIALS)
+def test_a_denial_answers_only_what_it_denies(question: str, reply: str, verdict: str | None) -> None:
+    assert read_verdict(reply, question) == verdict
+
+
 @given(st.sampled_from(["answer", "definitive answer", "clear answer", "information about this", "way to tell"]))
 def test_no_before_a_noun_of_not_knowing_is_no_verdict(noun: str) -> None:
     assert read_verdict(f"There is no {noun}.", "Is it raining?") is None

@@ -48,7 +48,7 @@ _NO_DENIAL = re.compile(
 )
 _DENIED_FIRST = re.compile(
     r"(\b(?:not|[a-z]+n't)\b[^,.;!?\n]{1,60}), "
-    r"(?=(?:it|they|he|she|this|that|these|those)(?:'s|'re| is| are| was| were)\b)",
+    r"(?=(?:it|they|he|she)\b|(?:this|that|these|those) (?:is|are|was|were)\b)",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[^?.!\n]{1,400}\?")
@@ -230,7 +230,9 @@ def answer_by_content(reply: str, question: str) -> Verdict | None:
     asked = _read_question(question)
     if asked is None:
         return None
-    claims = _read_claims(_DENIED_FIRST.sub(r"\1. ", _NO_DENIAL.sub(" ", reply)), asked)
+    if _NO_DENIAL.search(question) is None and "doubt" not in asked.words:
+        reply = _NO_DENIAL.sub(" ", reply)
+    claims = _read_claims(_DENIED_FIRST.sub(r"\1. ", reply), asked)
     certain = [claim for claim in claims if claim.is_certain] or claims
     if not certain:
         return None
@@ -248,10 +250,11 @@ def _read_claims(reply: str, asked: Sentence) -> list[Restatement]:
         sentences = sentences[:_SENTENCES_AT_ENDS] + sentences[-_SENTENCES_AT_ENDS:]
     for place, text in enumerate(sentences):
         sentence = _read_sentence(text)
-        claim = _judge(_continue(beginning, sentence), asked)
-        is_contrast = claim is not None and claim.verdict is None
-        beginning = _before_denial(sentence) if is_contrast else []
-        if claim is None or is_contrast or (place > 0 and not claim.is_certain):
+        whole = _continue(beginning, sentence)
+        claim = _judge(whole, asked)
+        beginning = _before_denial(sentence) if claim is not None and claim.is_denied_in_part else []
+        counts_in_part = place == 0 or whole is not sentence
+        if claim is None or claim.verdict is None or not (claim.is_certain or counts_in_part):
             continue
         if sentence.words[0] in _words().concluding:
             return [claim]
@@ -301,7 +304,7 @@ def _judge(sentence: Sentence, asked: Sentence) -> Restatement | None:
     if len(answered) < _ENOUGH * len(places) and not is_about_subject and not is_compared:
         return None
     if match.is_other_denied:
-        return Restatement(None)
+        return Restatement(None, is_denied_in_part=True)
     return _judge_denial(sentence, asked, places, match) or _judge_in_part(
         sentence, asked, places, match.met, is_about_subject
     )

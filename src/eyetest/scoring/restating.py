@@ -84,6 +84,7 @@ class Restatement(NamedTuple):
     """What a sentence says to a question, and whether it meets all of its words or excludes one.
 
     Without a verdict it denies another value than the one asked for: *The cat is not white* to *Is the cat black?*
+    ``is_denied_in_part``: what stands behind the denial is not all that was asked, so a later sentence may say more.
     """
 
     verdict: Verdict | None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from eyetest import text as texts
 from eyetest.benchmarks.options import split_options
-from eyetest.scoring import restating
+from eyetest.scoring import conventions, restating
 from eyetest.scoring.metrics import (
     METRICS,
     Context,
@@ -96,6 +96,8 @@ def short_texts() -> Iterator[tuple[str, Function]]:
         lambda text: restating.answer_by_content(text, "Is the top line longer than the other?"),
     )
     yield "yes or no to a question", lambda text: restating.answer_by_content("The top line is longer.", text)
+    yield "a denial and yes or no", lambda text: restating.answer_by_content(f"It is not {text}", "Is it over 2?")
+    yield "decimal commas", conventions.writes_commas
     yield "parsable TeX", tex.parsable_tex
     yield "bullets", number.bulleted_list
     yield "vqa", same_text.vqa_normalise

@@ -69,6 +69,29 @@ def test_replies_in_words_count_as_evidence_of_memory(tmp_path: Path) -> None:
     assert row["p"] == pytest.approx(4 / 6)
 
 
+LINES = "Are the lines {} and B the same length?"
+
+
+def yes_no_row(folder: Path, replies: list[str], gold: str) -> dict[str, Any]:
+    """What ``yes-no`` measures of these replies to questions with this gold."""
+    items = [Item(id=str(place), question=LINES.format(place), references=(gold,)) for place in range(len(replies))]
+    bench = make_bench(folder / "b", items)
+    rows = [(Asked(item=str(place), model="m"), reply) for place, reply in enumerate(replies)]
+    results = results_of([make_answers(folder / "r", rows, bench)], Scorer(), bench=bench)
+    return MEASURES["yes-no"].measure(results, Settings()).table.row(0, named=True)
+
+
+def test_yes_no_reads_replies_by_the_question_as_their_score_does(tmp_path: Path) -> None:
+    row = yes_no_row(tmp_path, ["They are different.", "They are the same length."] * 10, gold="no")
+    assert (row["accuracy"], row["unread"], row["yes_rate"]) == (0.5, 0.0, 0.5)
+
+
+def test_yes_no_reads_what_stands_behind_the_thinking(tmp_path: Path) -> None:
+    thought = "<think>They look alike, so the answer is yes.</think> No, they are not."
+    row = yes_no_row(tmp_path, [thought, "No."] * 5, gold="yes")
+    assert (row["accuracy"], row["unread"], row["yes_rate"]) == (0.0, 0.0, 0.0)
+
+
 PAGE = Item(
     id="1",
     question="Which bird <image 1> is blue?",

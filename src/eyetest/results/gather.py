@@ -49,6 +49,7 @@ from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damage
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity
 from eyetest.scoring.metrics.verdicts import read_verdict
+from eyetest.scoring.scorer import answer_part
 
 _EXCHANGED = {name: EXCHANGED_TYPES[name] for name in ("request", "whose", "worth")}
 
@@ -157,8 +158,7 @@ def results_of(
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items_of:
             items_of[name] = list(about)
-        asks_verdicts = any(_is_yes(item) is not None for item in items_of.get(name, ()))
-        replies.append(_replies(run, name, about, verdicts=asks_verdicts))
+        replies.append(_replies(run, name, about, items_of.get(name, [])))
     if not items_of and cluster not in _NEED_NO_ITEMS:
         unknown = f"{heading('cluster', cluster)}: nothing is known of the items of {runs[0].path}"
         raise InputError(f"{unknown}; {naming_benchmark(runs[0].path)}")
@@ -185,13 +185,34 @@ def pool_keys(runs: Sequence[Run], pool: Benchmark) -> list[Benchmark | None]:
     return [pool if prefix_in(run, pool) else None for run in runs]
 
 
-def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
-    says = pl.col("text").map_elements(read_verdict, pl.String) if verdicts else pl.lit(None, pl.String)
-    replies = responses_frame(run.path, (*ANSWER, *SPENT)).with_columns(
-        pl.lit(name).alias("benchmark"), says.alias("says")
-    )
+def _replies(run: Run, name: str, about: Benchmark | None, items: Sequence[Item]) -> pl.LazyFrame:
+    """The replies of a run, with what they say to the items of its benchmark."""
+    replies = responses_frame(run.path, (*ANSWER, *SPENT)).with_columns(pl.lit(name).alias("benchmark"))
     judged = replies.join(labelled(run), on="request", how="left")
-    return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
+    with_verdicts = judged.join(_said(run, about, items), on="request", how="left")
+    return with_verdicts.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
+
+
+_SAYS = {name: REPLY_TYPES[name] for name in ("request", "says")}
+
+
+def _said(run: Run, about: Benchmark | None, items: Sequence[Item]) -> pl.LazyFrame:
+    """What each reply to a yes/no question says, read as a metric reads it: ``request, says``."""
+    questions = {item.id: item.question for item in items if _is_yes(item) is not None}
+    if not questions:
+        return pl.LazyFrame(schema=_SAYS)
+    answers = answers_frame(run.path) if about is None else answers_of(run, about)
+    replies = answers.select(pl.col("item", "request", "ask").cast(pl.String), "text").drop_nulls("text")
+    to_verdicts = replies.filter(pl.col("item").is_in([*questions])).unique("request")
+
+    def read(rows: pl.DataFrame) -> pl.DataFrame:
+        values = [
+            (request, read_verdict(answer_part(text, ask), questions[item]))
+            for item, request, ask, text in rows.iter_rows()
+        ]
+        return pl.DataFrame(values, schema=_SAYS, orient="row")
+
+    return to_verdicts.map_batches(read, schema=_SAYS)
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:

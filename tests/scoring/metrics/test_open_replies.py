@@ -75,6 +75,7 @@ WRAPPERS = (
     "La respuesta correcta es {}.", "La réponse est {}.", "Đáp án: {}", "Vậy x = {}.", "Ответ: {}", "答案是{}。",
     "【答案】{}\n【解析】1+1=2", "정답은 {}입니다.", "したがって、答えは{}です。", '{{"answer": "{}"}}', "#### {}",
 )  # fmt: skip
+SHOW_COMMAS = ("ntwort", "resposta", "Portanto", "respuesta", "réponse", "Đáp án", "Vậy", "Ответ")
 UNITS = ("", " cm", " kg", " m²", " €", "%")
 
 
@@ -90,10 +91,39 @@ def test_a_number_is_read_in_every_convention_language_and_unit(
 ) -> None:
     written = wrapper.format(convention(str(whole), decimals) + unit)
     gold = f"{whole}.{decimals}" if decimals else str(whole)
-    assert score_open(written, gold) == 1.0
+    has_two_meanings = convention is german and not decimals and whole >= 1_000
+    is_read = not has_two_meanings or any(word in wrapper for word in SHOW_COMMAS)
+    assert score_open(written, gold) == float(is_read)
+    assert score_open(written, gold, "Wie viele sind es?") == 1.0
     assert score_open(written, str(whole + 3)) == 0.0
     if decimals:
         assert score_open(written, str(whole)) == 0.0
+
+
+PLAIN_ENGLISH = (
+    ("Pi is 3.142", "3142"), ("It weighs 2.125 kg.", "2125"), ("The value is 1.299.", "1299"), ("1,500", "1.5"),
+    ("The population is 1,234.", "1.234"), ("1.500", "1500"), ("答案是1,234。", "1.234"),
+    ("The population of São Paulo is 1,234.", "1.234"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "gold"), PLAIN_ENGLISH)
+@pytest.mark.parametrize("metric", ["open", "number"])
+def test_a_number_in_plain_english_is_not_a_thousand_times_another(metric: str, reply: str, gold: str) -> None:
+    assert item_metric(metric).score(reply, [gold], Context("What is the value of this?")) == 0.0
+
+
+COMMAS_SHOWN = (
+    ("3,125", "3.125", "Quanto mede o lado?"), ("3,125", "3.125", "What is the mean of 2,5 and 3,75?"),
+    ("De 0,5 a 3,125", "3.125", ""), ("12.500", "12500", "Сколько жителей в городе?"),
+    ("1.500.000", "1500000", "How many?"), ("12 500", "12500", "How many?"), ("Il y en a 12.500.", "12500", ""),
+    ("La valeur est 3,125.", "3.125", "What is the value?"), ("Harganya adalah Rp15.000.", "15000", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "gold", "question"), COMMAS_SHOWN)
+def test_a_decimal_comma_of_three_digits_is_read_where_one_is_shown(reply: str, gold: str, question: str) -> None:
+    assert score_open(reply, gold, question) == 1.0
 
 
 JOINERS = (", ", "; ", " and ", " và ", " und ", " et ", " y ", " e ", " и ")
@@ -150,6 +180,77 @@ def test_a_relation_is_stated_denied_turned_or_replaced(
     assert read_verdict(f"The {first} is {opposite} the {second}.", question) == "no"
     assert read_verdict(f"The {second} is {opposite} the {first}.", question) == "yes"
     assert read_verdict(f"It is not clear whether the {first} is {asked} the {second}.", question) is None
+
+
+NUMBERS_COMPARED = (
+    ("Are there more than 2 dogs?", "There are 3 dogs.", "yes"),
+    ("Are there more than 2 dogs?", "There are 2 dogs.", "no"),
+    ("Is the value greater than 10?", "The value is 12.", "yes"),
+    ("Is the value greater than 10?", "The value is 9.", "no"),
+    ("Is the temperature over 30 degrees?", "The temperature is 35 degrees.", "yes"),
+    ("Is the temperature below 30 degrees?", "The temperature is 35 degrees.", "no"),
+    ("Are there at least two dogs?", "There are three dogs.", "yes"),
+    ("Are there at least two dogs?", "There are two dogs.", "yes"),
+    ("Are there at most two dogs?", "There are three dogs.", "no"),
+    ("Are there fewer than 5 apples?", "There are 3 apples.", "yes"),
+    ("Are there fewer than 5 apples?", "There are 5 apples.", "no"),
+    ("Was the house built before 1990?", "The house was built in 1985.", "yes"),
+    ("Are there between 2 and 4 dogs?", "There are 3 dogs.", None),
+    ("Does the number of apples exceed 5?", "The number of apples is 7.", "yes"),
+    ("Is the man older than 30?", "The man is 45 years old.", "yes"),
+    ("Are there more than 2 dogs?", "There are not 3 dogs.", None),
+    ("Are there more than 2 dogs?", "There are fewer than 5 dogs.", None),
+    ("Are there more than 2 dogs?", "There are more than 2 dogs.", "yes"),
+    ("Are there 2 dogs?", "There are 3 dogs.", "no"),
+)
+
+
+@pytest.mark.parametrize(("question", "reply", "verdict"), NUMBERS_COMPARED)
+def test_a_number_is_compared_with_the_bound_that_is_asked_for(
+    question: str, reply: str, verdict: str | None
+) -> None:
+    assert read_verdict(reply, question) == verdict
+
+
+ON_THE_MAT = "Is the cat on the mat?"
+DENIALS = (
+    ("Is the door open?", "The door is not closed.", "yes"),
+    ("Is the door closed?", "The door is not open, it is closed.", "yes"),
+    ("Is the door open?", "The door is not open, it is closed.", "no"),
+    ("Is the lamp on the left?", "The lamp is not on the right.", None),
+    ("Is the fish alive?", "The fish is definitely not dead.", "yes"),
+    ("Is the cat outside the box?", "The cat is not inside the box.", "yes"),
+    ("Is the cat black?", "The cat is not white; it is black.", "yes"),
+    ("Is the cat black?", "The cat is not white, it is black.", "yes"),
+    ("Is the cat black?", "The cat is not white; it is brown.", "no"),
+    ("Is the cat black?", "The cat is not white. The dog is black.", None),
+    ("Is the light green?", "Without a doubt, the light is green.", "yes"),
+    ("Is the light green?", "No doubt, the light is green.", "yes"),
+    ("Is there a dog?", "There is no question that there is a dog.", "yes"),
+    ("Is there a dog?", "There is no doubt that there is a dog.", "yes"),
+    ("Is there a dog?", "There is no doubt that there is no dog.", "no"),
+    ("Is the light red?", "The light is not just red but bright red.", "yes"),
+    (ON_THE_MAT, "Not only is the cat on the mat, it is asleep.", "yes"),
+    (ON_THE_MAT, "The cat is on the mat, not on the floor.", "yes"),
+    (ON_THE_MAT, "The cat isn't on the floor. It's on the mat.", "yes"),
+    (ON_THE_MAT, "The cat is not on the floor but on the mat.", "yes"),
+    (ON_THE_MAT, "The cat is on the sofa, not on the mat.", "no"),
+    (ON_THE_MAT, "The cat is not on the mat.", "no"),
+    (ON_THE_MAT, "The cat is not on the mat but on the floor.", "no"),
+    ("Are there four dogs?", "There are not three dogs.", None),
+    ("Is the top line longer?", "The lines are not the same length.", None),
+    ("Is the circle red?", "It is not blue. It is red.", "yes"),
+    ("Does she hold an umbrella?", "The woman does not hold a bag, she holds an umbrella.", "yes"),
+    ("Is the woman holding an umbrella?", "The woman is not holding a bag, she is holding an umbrella.", "yes"),
+    ("Is the woman holding an umbrella?", "The woman is not holding an umbrella, she is holding a bag.", "no"),
+    ("Is the dog wearing a red hat?", "The dog is not wearing a hat.", "no"),
+    ("Is the dog wearing a hat?", "A dog does not wear shoes, of course. The dog is wearing a hat.", "yes"),
+)
+
+
+@pytest.mark.parametrize(("question", "reply", "verdict"), DENIALS)
+def test_a_denial_answers_only_what_it_denies(question: str, reply: str, verdict: str | None) -> None:
+    assert read_verdict(reply, question) == verdict
 
 
 @given(st.sampled_from(["answer", "definitive answer", "clear answer", "information about this", "way to tell"]))

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import msgspec
 
+from eyetest.scoring.conventions import writes_commas
 from eyetest.scoring.metrics import BestReference, Context
 from eyetest.scoring.metrics.same_text import exact
 from eyetest.text import Level, Quantity, equal_numbers, find_quantities, plain_text, read_number, read_numbers, same
@@ -219,9 +220,10 @@ _DECIMAL_COMMA = re.compile(
     r"(?<![\d.,(\[])(?:(?=0,)(?:(0),(\d+))|(\d{1,3}(?:[. '’\u00a0\u202f]\d{3})+|\d+),(\d{1,2}|\d{4,}))(?![\d,]|\.\d)"
 )
 _LONG_DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[])(\d{1,3}),(\d{3})(?![\d,]|\.\d)")
-_GROUPED_POINTS = re.compile(
-    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+|(?:[ \u00a0\u202f]\d{3})+|(?:['’]\d{3})+)(?![\d,]|\.\d|/| /)"
+_GROUPED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,}|(?:[ \u00a0\u202f]\d{3})+|(?:['’]\d{3})+)(?![\d,]|\.\d|/| /)"
 )
+_GROUPED_POINT = re.compile(r"(?<![\d.,])(\d{1,3})\.(\d{3})(?![\d,]|\.\d|/| /)")
 _WHOLE_DECIMAL_COMMA = re.compile(r"[^\d,;]{0,4}\d+,\d+[^\d,;]{0,12}")
 _SET = re.compile(r"\$*\s*\\?\{.*\}\s*\$*", re.DOTALL)
 # What says the same number again at the end: in another unit, rounded, or by its parts
@@ -377,21 +379,34 @@ def _with_point(number: re.Match[str]) -> str:
     return f"{whole}.{decimals}"
 
 
-def _spellings(answer: str, gold: Quantity) -> list[str]:
+def _spellings(answer: str, reference: str, gold: Quantity, context: Context) -> list[str]:
     """An answer with its numbers as different conventions mean them, as far as the gold can tell them apart.
 
-    ``3,5`` is 3.5. ``3,125`` may be 3.125 where the gold is no integer, and ``12.500`` or ``12 500`` may be 12500
-    where the gold is an integer of four digits or more.
+    ``3,5`` is 3.5, and ``12 500`` is 12500. Where the answer, the question or the reference shows that it writes
+    decimal commas, ``3,125`` may be 3.125 if the gold is no integer, and ``12.500`` may be 12500 if the gold is an
+    integer of four digits or more.
     """
     pointed = decimal_points(answer)
     spellings = [pointed]
-    if gold.value != int(gold.value):
-        spellings.append(_LONG_DECIMAL_COMMA.sub(r"\1.\2", pointed))
-    elif abs(gold.value) >= _FEWEST_GROUPED:
-        spellings.append(_GROUPED_POINTS.sub(lambda number: re.sub(r"[^0-9]", "", number[0]), pointed))
+    if abs(gold.value) >= _FEWEST_GROUPED and _is_integer(gold):
+        spellings.append(_GROUPED.sub(lambda number: re.sub(r"[^0-9]", "", number[0]), pointed))
+    with_commas = _spelling_with_commas(spellings[-1], gold)
+    if with_commas != spellings[-1] and any(map(writes_commas, (answer, context.question, reference))):
+        spellings.append(with_commas)
     if rephrased := _REPHRASED.search(pointed, max(0, len(pointed) - _LONGEST_CONCLUSION)):
         spellings.append(pointed[: rephrased.start()])
     return list(dict.fromkeys(spellings))
+
+
+def _spelling_with_commas(answer: str, gold: Quantity) -> str:
+    """An answer with its numbers as a text with decimal commas means them."""
+    if not _is_integer(gold):
+        return _LONG_DECIMAL_COMMA.sub(r"\1.\2", answer)
+    return _GROUPED_POINT.sub(r"\1\2", answer) if abs(gold.value) >= _FEWEST_GROUPED else answer
+
+
+def _is_integer(gold: Quantity) -> bool:
+    return gold.value == int(gold.value)
 
 
 def matches_number(answer: str, reference: str, context: Context) -> bool | None:
@@ -431,7 +446,7 @@ def _sorted(numbers: list[Quantity]) -> list[Quantity]:
 
 def _matches_single(answer: str, reference: str, gold: Quantity, context: Context) -> bool:
     """Whether an answer gives one number, in any convention of writing it."""
-    for spelling in _spellings(answer, gold):
+    for spelling in _spellings(answer, reference, gold, context):
         final = final_number(spelling)
         if final is not None and same_number(final, gold, context):
             return True

@@ -89,6 +89,20 @@ def test_what_a_person_confirmed_is_not_asked(run: Run, bench: Benchmark) -> Non
     assert judged(run, bench, Scorer(forms=FormDecisions({"hm": "read"}))).unread == 1
 
 
+def test_the_sample_holds_no_reply_that_a_person_confirmed(run: Run, bench: Benchmark) -> None:
+    outcome = judged(run, bench, Scorer(forms=FormDecisions({"[mark]": "read"})))
+    assert outcome.agreement is None
+    assert outcome.progress.to_ask == 2
+
+
+def test_the_sample_of_a_second_judge_holds_no_reading_of_the_first(run: Run, bench: Benchmark) -> None:
+    judged(run, bench, Scorer())
+    (entry,) = parse_models(["second=scripted:right=1"]).items()
+    outcome = judge_run(Run(run.path), bench, Scorer(), Judge(*entry))
+    assert outcome.agreement is not None
+    assert outcome.agreement.share.n == 8
+
+
 def test_the_agreement_is_in_words_and_in_the_provenance(run: Run, bench: Benchmark) -> None:
     outcome = judged(run, bench, Scorer())
     made = read_provenance(table_path(run, bench, Scorer()))
@@ -99,10 +113,19 @@ def test_the_agreement_is_in_words_and_in_the_provenance(run: Run, bench: Benchm
 
 
 def test_a_judge_that_disagrees_is_a_warning() -> None:
-    good, bad = (JudgeAgreement(hits, wilson(hits, 100)) for hits in (97, 90))
+    good, bad = (JudgeAgreement(hits, wilson(hits, 100)) for hits in (97, 80))
     assert good.text == "agrees with the rules on 97 of 100 [92, 99]"
     assert not good.is_low
+    assert not good.is_open
     assert bad.is_low
+    assert not bad.is_open
+
+
+@pytest.mark.parametrize(("agreed", "sample"), [(2, 2), (20, 20), (90, 100)])
+def test_a_sample_that_is_too_small_to_tell_is_no_warning(agreed: int, sample: int) -> None:
+    agreement = JudgeAgreement(agreed, wilson(agreed, sample))
+    assert not agreement.is_low
+    assert agreement.is_open
 
 
 def test_a_judge_that_reads_nothing_agrees_with_nothing(run: Run, bench: Benchmark) -> None:

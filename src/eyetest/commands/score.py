@@ -213,7 +213,9 @@ def _tell_judgement(label: str, outcome: "JudgeOutcome") -> None:
         return
     observer().note(f"{label} {outcome.agreement.text}, where these are sure")
     if outcome.agreement.is_low:
-        observer().note(f"warning: {label} may read fewer than 90 % of plain replies as the rules do")
+        observer().note(f"warning: {label} reads fewer than 90 % of plain replies as the rules do")
+    elif outcome.agreement.is_open:
+        observer().note(f"{outcome.agreement.share.n:,} replies are too few to tell whether {label} reads 90 % so")
 
 
 class ScoreResult(Found):

@@ -235,6 +235,25 @@ def test_forms_are_written_decided_and_applied(tmp_path: Path, bench: Benchmark)
     assert json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["rows"][0]["accuracy"] > 0
 
 
+def test_a_threshold_without_a_reply_that_has_a_probability_says_so(tmp_path: Path, bench: Benchmark) -> None:
+    write_run(tmp_path / "open", bench, {"t": "It is a dog."})
+    notes = json.loads(call("score", "open", "--sure", "0.99", "--output", "json").fine())["notes"]
+    assert "--sure 0.99 has no effect: no reply of this run has a probability" in notes
+    notes = json.loads(call("measure", "accuracy", "open", "--output", "json").fine())["notes"]
+    assert not any("count as unread" in note for note in notes)
+    assert any("no reply has a probability, so the threshold 0.99 has no effect" in note for note in notes)
+
+
+def test_decided_forms_that_no_reply_has_are_named(tmp_path: Path, bench: Benchmark) -> None:
+    write_run(tmp_path / "r", bench, {f"q{n}": f"Option {'ABC'[n % 3]} is correct." for n in range(6)})
+    decided = "- {form: 'option [mark] is correct', decision: read}\n- {form: it is a …, decision: unread}\n"
+    (tmp_path / "forms.yaml").write_text(decided)
+    reported = json.loads(call("score", "r", "--forms", "forms.yaml", "--output", "json").fine())
+    (note,) = [note for note in reported["notes"] if "decided" in note]
+    assert note == 'no reply is counted under the decided form "it is a …"'
+    assert note in " ".join(call("score", "r", "--forms", "forms.yaml").fine().split())
+
+
 def test_the_docs_name_every_column() -> None:
     docs = (ROOT / "docs/scoring.md").read_text()
     assert [name for name in columns(Score) if name not in docs] == []
@@ -258,6 +277,10 @@ def test_the_docs_name_every_column() -> None:
             "only the rules eyetest say how sure they are, not mmmu",
         ),
         (("score", "r", "--judge-sample", "5"), "--judge-sample: it is for a model that reads"),
+        (
+            ("score", "--text", "A", "--options", "cat,dog", "--judge-sample", "5"),
+            "--judge-sample: one reply is read by rules alone",
+        ),
         (("score", "--options", "cat", "--text", "A"), "--options: found 1, expected from 2 to 26"),
     ],
 )

@@ -200,7 +200,8 @@ def test_a_judge_is_measured_by_what_the_rules_read_for_sure(run: Path) -> None:
     again = call("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge agrees with the rules on 2 of 2 [34, 100]" in again
     assert "(0 asked, 3 stored before)" in again
-    assert "may read fewer than 90 % of plain replies as the rules do" in again
+    assert "2 replies are too few to tell whether judge reads 90 % so" in again
+    assert "warning: judge" not in again
     notes = json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["notes"]
     assert any("judge read what the rules could not; agrees with the rules on 2 of 2" in note for note in notes)
 
@@ -234,6 +235,25 @@ def test_forms_are_written_decided_and_applied(tmp_path: Path, bench: Benchmark)
     assert json.loads(call("measure", "accuracy", "r", "--output", "json").fine())["rows"][0]["accuracy"] > 0
 
 
+def test_a_threshold_without_a_reply_that_has_a_probability_says_so(tmp_path: Path, bench: Benchmark) -> None:
+    write_run(tmp_path / "open", bench, {"t": "It is a dog."})
+    notes = json.loads(call("score", "open", "--sure", "0.99", "--output", "json").fine())["notes"]
+    assert "--sure 0.99 has no effect: no reply of this run has a probability" in notes
+    notes = json.loads(call("measure", "accuracy", "open", "--output", "json").fine())["notes"]
+    assert not any("count as unread" in note for note in notes)
+    assert any("no reply has a probability, so the threshold 0.99 has no effect" in note for note in notes)
+
+
+def test_decided_forms_that_no_reply_has_are_named(tmp_path: Path, bench: Benchmark) -> None:
+    write_run(tmp_path / "r", bench, {f"q{n}": f"Option {'ABC'[n % 3]} is correct." for n in range(6)})
+    decided = "- {form: 'option [mark] is correct', decision: read}\n- {form: it is a …, decision: unread}\n"
+    (tmp_path / "forms.yaml").write_text(decided)
+    reported = json.loads(call("score", "r", "--forms", "forms.yaml", "--output", "json").fine())
+    (note,) = [note for note in reported["notes"] if "decided" in note]
+    assert note == 'no reply is counted under the decided form "it is a …"'
+    assert note in " ".join(call("score", "r", "--forms", "forms.yaml").fine().split())
+
+
 def test_the_docs_name_every_column() -> None:
     docs = (ROOT / "docs/scoring.md").read_text()
     assert [name for name in columns(Score) if name not in docs] == []
@@ -257,6 +277,10 @@ def test_the_docs_name_every_column() -> None:
             "only the rules eyetest say how sure they are, not mmmu",
         ),
         (("score", "r", "--judge-sample", "5"), "--judge-sample: it is for a model that reads"),
+        (
+            ("score", "--text", "A", "--options", "cat,dog", "--judge-sample", "5"),
+            "--judge-sample: one reply is read by rules alone",
+        ),
         (("score", "--options", "cat", "--text", "A"), "--options: found 1, expected from 2 to 26"),
     ],
 )

@@ -3,6 +3,7 @@
 Benchmarks are drawn with numpy alone; texts, answers and true means come from the generators below.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -273,6 +274,15 @@ def test_few_clusters_count_only_where_answers_show_them() -> None:
     assert len(set(clusters_of(drawn.items, scores=lambda: drawn.scores).labels)) == 20
     assert len(set(clusters_of(idle.items, scores=lambda: idle.scores).labels)) == ITEMS
     assert len(set(clusters_of(drawn.items).labels)) == ITEMS
+
+
+def test_clusters_that_answers_do_not_show_are_named() -> None:
+    idle = independent(lambda rng: template_texts(rng, even(20)))(np.random.default_rng(1), 6)
+    (note,) = clusters_of(idle.items, scores=lambda: idle.scores).notes
+    assert re.fullmatch(
+        r"clusters: 20 by question template do not count: answers do not show them \(deviate -?\d\.\d\)", note
+    )
+    assert clusters_of(idle.items).notes == ()
 
 
 def test_a_benchmark_of_a_few_tasks_is_counted_by_item_and_says_so() -> None:

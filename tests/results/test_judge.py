@@ -1,9 +1,11 @@
 """Judges: what they are asked, how often they agree with the rules, and that nothing is asked twice."""
 
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.stats.intervals import wilson
@@ -89,6 +91,20 @@ def test_what_a_person_confirmed_is_not_asked(run: Run, bench: Benchmark) -> Non
     assert judged(run, bench, Scorer(forms=FormDecisions({"hm": "read"}))).unread == 1
 
 
+def test_the_sample_holds_no_reply_that_a_person_confirmed(run: Run, bench: Benchmark) -> None:
+    outcome = judged(run, bench, Scorer(forms=FormDecisions({"[mark]": "read"})))
+    assert outcome.agreement is None
+    assert outcome.progress.to_ask == 2
+
+
+def test_the_sample_of_a_second_judge_holds_no_reading_of_the_first(run: Run, bench: Benchmark) -> None:
+    judged(run, bench, Scorer())
+    (entry,) = parse_models(["second=scripted:right=1"]).items()
+    outcome = judge_run(Run(run.path), bench, Scorer(), Judge(*entry))
+    assert outcome.agreement is not None
+    assert outcome.agreement.share.n == 8
+
+
 def test_the_agreement_is_in_words_and_in_the_provenance(run: Run, bench: Benchmark) -> None:
     outcome = judged(run, bench, Scorer())
     made = read_provenance(table_path(run, bench, Scorer()))
@@ -99,10 +115,19 @@ def test_the_agreement_is_in_words_and_in_the_provenance(run: Run, bench: Benchm
 
 
 def test_a_judge_that_disagrees_is_a_warning() -> None:
-    good, bad = (JudgeAgreement(hits, wilson(hits, 100)) for hits in (97, 90))
+    good, bad = (JudgeAgreement(hits, wilson(hits, 100)) for hits in (97, 80))
     assert good.text == "agrees with the rules on 97 of 100 [92, 99]"
     assert not good.is_low
+    assert not good.is_open
     assert bad.is_low
+    assert not bad.is_open
+
+
+@pytest.mark.parametrize(("agreed", "sample"), [(2, 2), (20, 20), (90, 100)])
+def test_a_sample_that_is_too_small_to_tell_is_no_warning(agreed: int, sample: int) -> None:
+    agreement = JudgeAgreement(agreed, wilson(agreed, sample))
+    assert not agreement.is_low
+    assert agreement.is_open
 
 
 def test_a_judge_that_reads_nothing_agrees_with_nothing(run: Run, bench: Benchmark) -> None:
@@ -138,3 +163,52 @@ def test_forms_of_a_run_are_listed_decided_and_applied(run: Run, bench: Benchmar
     assert (chosen.sure, chosen.forms) == (scorer.sure, scorer.forms)
     decided = list_forms(run, bench, path, scorer.forms).row(0, named=True)
     assert (decided["decision"], decided["chosen"], decided["unread"]) == ("unread", 0, 8)
+
+
+WORDS = ("brown", "small", "wet", "old", "young", "quiet", "fast")
+
+
+def _listed_run(workdir: Path, tmp_path: Path, texts: list[str]) -> tuple[Run, Benchmark]:
+    """A run with these replies, one to a question."""
+    bench = make_bench(workdir / "many", [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(len(texts))])
+    answers = [(Asked(item=f"q{n}", model="m"), text) for n, text in enumerate(texts)]
+    return make_answers(tmp_path / "many-r", answers, bench), bench
+
+
+def test_a_decision_holds_for_the_replies_that_are_counted_under_the_form(workdir: Path, tmp_path: Path) -> None:
+    texts = ["The answer is A."] * 30
+    texts += [f"The answer is {WORDS[n % 7]} {WORDS[n % 5]} {n}, a {WORDS[n % 3]} {n} dog {n}" for n in range(10)]
+    run, bench = _listed_run(workdir, tmp_path, texts)
+    path = score_run(run, bench, Scorer())
+    forms = list_forms(run, bench, path, FormDecisions())
+    counts = {row["form"]: (row["replies"], row["shared_by"]) for row in forms.iter_rows(named=True)}
+    assert counts == {"the answer is [mark]": (30, 30), "the answer is …": (10, 40)}
+    write_forms(forms, tmp_path / "forms.yaml")
+    entries = yaml.safe_load((tmp_path / "forms.yaml").read_text())
+    entries[1]["decision"] = "unread"
+    (tmp_path / "forms.yaml").write_text(yaml.safe_dump(entries, allow_unicode=True))
+    scorer = Scorer(forms=read_decisions(tmp_path / "forms.yaml"))
+    decided = score_run(Run(run.path), bench, scorer)
+    assert scan_table(decided).collect().filter(pl.col("reading") == "unparsed").height == 10
+    again = list_forms(run, bench, decided, scorer.forms)
+    assert again["form"].to_list() == ["the answer is [mark]", "the answer is …"]
+    assert again["unread"].to_list() == [0, 10]
+    assert again["decision"].to_list() == [None, "unread"]
+    choose_scoring(run, scorer, None)
+    assert chosen_scorer(Run(run.path)).forms == scorer.forms
+
+
+def test_the_file_holds_small_forms_whose_replies_have_a_large_one(
+    workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[list_forms.__module__], "_LISTED", 1)
+    texts = [f"It is {WORDS[n % 7]} {WORDS[n % 5]} {WORDS[n % 3]}, {n} by {n} {WORDS[n % 4]} here" for n in range(14)]
+    texts += [f"It is {WORDS[n % 7]} {WORDS[n % 5]} {n} {WORDS[n % 3]} {n}, I would choose this B" for n in range(10)]
+    texts += ["Hm hm"] * 5
+    run, bench = _listed_run(workdir, tmp_path, texts)
+    forms = list_forms(run, bench, score_run(run, bench, Scorer()), FormDecisions())
+    write_forms(forms, tmp_path / "forms.yaml")
+    entries = yaml.safe_load((tmp_path / "forms.yaml").read_text())
+    listed = {entry["form"]: entry["replies"] for entry in entries}
+    assert listed == {"it is …": 14, "… [number] i would choose this [mark]": 10}
+    assert "hm hm" in forms["form"].to_list()

@@ -1,5 +1,8 @@
 """Forms of replies: placeholders, under which form a reply is counted, and what a decision on a form does."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -124,9 +127,10 @@ def test_decisions_are_read_from_yaml(tmp_path: Path) -> None:
     )
     decisions = read_decisions(path)
     assert decisions.decisions == {"[mark]": "read", "it was …": "unread"}
+    assert decisions.shared_by == {"[mark]": 0, "it is …": 0, "it was …": 0}
     assert (
         decisions.fingerprint
-        == FormDecisions(dict(sorted(decisions.decisions.items(), reverse=True))).fingerprint
+        == FormDecisions(dict(sorted(decisions.decisions.items(), reverse=True)), decisions.shared_by).fingerprint
         != ""
     )
     assert FormDecisions().fingerprint == ""
@@ -157,3 +161,33 @@ def test_a_megabyte_costs_its_ends() -> None:
     assert "option [mark] is correct so many …" in forms(text)
     assert "… the answer is [mark]" in forms(text)
     assert msgspec.json.encode(read_ends(Reply(text, ANIMALS)))
+
+
+def test_forms_do_not_depend_on_the_seed_of_hashes() -> None:
+    """Of two options that overlap and have the same length, the order in a set would decide."""
+    script = (
+        "from eyetest.scoring.forms import read_ends\n"
+        "from eyetest.scoring.rules import Reply\n"
+        "options = ('red hat', 'hat red', 'big red', 'red big')\n"
+        "print(read_ends(Reply('it is big red hat red big here', options)))\n"
+    )
+    printed = set()
+    for seed in range(6):
+        environment = os.environ | {"PYTHONHASHSEED": str(seed)}
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
+        printed.add(done.stdout)
+    assert len(printed) == 1
+
+
+def test_an_undecided_form_of_the_file_keeps_its_replies() -> None:
+    decisions = FormDecisions(
+        {"the answer is …": "unread"}, {"the answer is [mark]": 30, "the answer is …": 40, "… is [mark]": 5}
+    )
+    assert decisions.of(Reply("The answer is B", ANIMALS)) is None
+    assert decisions.of(Reply("The answer is probably a small dog", ANIMALS)) == "unread"
+    assert decisions.of(Reply("The answer is hard to tell, I think it is B", ANIMALS)) == "unread"
+
+
+def test_a_form_that_a_person_added_holds_before_those_with_counts() -> None:
+    decisions = FormDecisions({"it is …": "unread", "… but [mark]": "read"}, {"it is …": 50, "… but [mark]": 0})
+    assert decisions.of(Reply("It is surely nothing but B", ANIMALS)) == "read"

@@ -104,6 +104,7 @@ def score(
             raise InputError(f"{heading('text')}: one reply is read without a run; leave the run out")
         about_run: dict[str, Any] = {"bench": bench, "metric": metric, "rescore_given": rescore_given, "judge": judge}
         about_run |= {"sentences": sentences, "models": models, "prompts": prompts, "sure": sure, "forms": forms}
+        about_run["judge_sample"] = judge_sample
         refuse_idle(about_run, "one reply is read by rules alone")
         return _read_one(text, options, rules, question or "")  # type: ignore[return-value]
     if run is None:
@@ -137,7 +138,7 @@ def score(
     if judgements:
         result.data["judges"] = judgements
     if forms_path is not None:
-        result.add_forms(_listed_forms(opened, benchmark, scorer, forms_path))
+        result.add_forms(_listed_forms(opened, benchmark, scorer, forms_path), scorer.forms)
     return result
 
 
@@ -213,7 +214,9 @@ def _tell_judgement(label: str, outcome: "JudgeOutcome") -> None:
         return
     observer().note(f"{label} {outcome.agreement.text}, where these are sure")
     if outcome.agreement.is_low:
-        observer().note(f"warning: {label} may read fewer than 90 % of plain replies as the rules do")
+        observer().note(f"warning: {label} reads fewer than 90 % of plain replies as the rules do")
+    elif outcome.agreement.is_open:
+        observer().note(f"{outcome.agreement.share.n:,} replies are too few to tell whether {label} reads 90 % so")
 
 
 class ScoreResult(Found):
@@ -242,6 +245,8 @@ class ScoreResult(Found):
         notes += printed.scored_by_others(printed.score_counts(table))
         notes += suspicious_replies(run, benchmark)
         notes += filter(None, [joined_by_id(run, benchmark)])
+        if scorer.sure and not table.select(pl.col("probability").is_not_null().any()).collect().item():
+            notes.append(f"{param('sure', scorer.sure)} has no effect: no reply of this run has a probability")
         notes += [f"{left[kind]:,} {what}" for kind, what in about.items() if left[kind]]
         if left["given"]:
             kept = f"{counted(left['given'], 'answer')} keep the score that they came with: no text or no answer key"
@@ -252,12 +257,15 @@ class ScoreResult(Found):
         self.forms: pl.DataFrame | None = None
         """Forms of the replies with their counts, where they were asked for."""
 
-    def add_forms(self, forms: "pl.DataFrame") -> None:
-        """Show the forms of the replies below the means."""
+    def add_forms(self, forms: "pl.DataFrame", decided: "FormDecisions") -> None:
+        """Show the forms of the replies below the means, and name decided ones under which no reply is counted."""
         from eyetest.results.forms import form_lines
 
         self.forms = forms
         self.data["forms"] = forms.to_dicts()
+        idle = sorted(set(decided.decisions) - set(forms.get_column("form")))
+        names = [f'no reply is counted under the decided form "{safe(form)}"' for form in idle]
+        self.notes = self.data["notes"] = [*self.notes, *names]
         assert self.text is not None
         self.text = Group(self.text, Lines(*form_lines(forms)))
 

@@ -66,10 +66,18 @@ def _default_clusters(items: Sequence[Item], labels: list[str], scores: Callable
     together = numbered(labels)
     bonds = {kind: numbers for kind, numbers in binding(firm_clusterings(items)).items() if kind not in _SHARED}
     candidates = _candidates(together, bonds)
-    if any(_effective(numbers) < _ENOUGH for numbers in candidates.values()):
-        candidates = _shown(candidates, together, scores)
+    deviates = _deviates(candidates, together, scores)
     coarse = [kind for kind, numbers in bonds.items() if _is_coarse(numbers)]
     notes = [f"{CLUSTER_NOTE}{_number(bonds[kind])} by {kind} are too few to count" for kind in coarse]
+    for name, deviate in deviates.items():
+        if deviate <= _DEVIATE:
+            why = f"do not count: answers do not show them (deviate {deviate:.1f})"
+            notes.append(f"{CLUSTER_NOTE}{_number(candidates[name])} by {name} {why}")
+    candidates = {
+        name: numbers
+        for name, numbers in candidates.items()
+        if _effective(numbers) >= _ENOUGH or deviates.get(name, 0.0) > _DEVIATE
+    }
     if candidates:
         best = min(candidates, key=lambda name: _number(candidates[name]))
         labels = _first_ids(items, candidates[best])
@@ -98,16 +106,17 @@ def _candidates(together: Ints, bonds: Mapping[str, Ints]) -> dict[str, Ints]:
     }
 
 
-def _shown(candidates: Mapping[str, Ints], together: Ints, scores: Callable[[], Floats] | None) -> dict[str, Ints]:
-    """The candidates that are enough by themselves, or whose items are right together in the answers."""
-    shown = {name: numbers for name, numbers in candidates.items() if _effective(numbers) >= _ENOUGH}
-    if scores is None:
-        return shown
+def _deviates(
+    candidates: Mapping[str, Ints], together: Ints, scores: Callable[[], Floats] | None
+) -> dict[str, float]:
+    """By candidate that is not enough by itself how far its items are right together in the answers, if there are
+    answers; `eyetest.measures.stats.mantel` says how it is measured.
+    """
+    few = [name for name, numbers in candidates.items() if _effective(numbers) < _ENOUGH]
+    if not few or scores is None:
+        return {}
     table = scores()
-    for name in [name for name in candidates if name not in shown]:
-        if deviate_of_pairs(table, candidates[name], together) > _DEVIATE:
-            shown[name] = candidates[name]
-    return shown
+    return {name: deviate_of_pairs(table, candidates[name], together) for name in few}
 
 
 def _is_coarse(numbers: Ints) -> bool:

@@ -373,8 +373,10 @@ def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     if made.judge:
         agreement = f"; {made.agreement}" if made.agreement else ""
         notes.append(f"{made.judge} read what the rules could not{agreement}")
-    if made.sure:
+    if made.sure and frame.select(pl.col("probability").is_not_null().any()).collect(engine="streaming").item():
         notes.append(f"readings that are right with a probability below {made.sure:g} count as unread")
+    elif made.sure:
+        notes.append(f"no reply has a probability, so the threshold {made.sure:g} has no effect")
     if made.forms:
         notes.append(f"readings as confirmed and refused by form ({made.forms})")
     if made.dropped_judge:

@@ -37,6 +37,7 @@ _ROWS_AT_ONCE = 2_000
 _LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge is shown
 SAMPLE = 100  # replies that the rules read for sure, by which a judge's agreement with them is measured
 SURE = 0.95
+_JUDGE_RULE = "judge"  # how the rule of a judge's reading ends (`eyetest.scoring.rules.judged`)
 LEAST_AGREEMENT = 0.9
 _SAMPLED = "is_sampled"
 _READ = ("reading", "choice", "rule", "score", "marked", "probability")  # what a judge's reading replaces
@@ -70,8 +71,13 @@ class JudgeAgreement(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        """Whether the judge may disagree with the rules more often than is acceptable."""
-        return self.share.low is not None and self.share.low < LEAST_AGREEMENT
+        """Whether the judge disagrees with the rules more often than is acceptable, by the whole interval."""
+        return self.share.high is not None and self.share.high < LEAST_AGREEMENT
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the sample is too small to tell that the judge agrees as often as is acceptable."""
+        return not self.is_low and self.share.low is not None and self.share.low < LEAST_AGREEMENT
 
 
 class JudgeOutcome(NamedTuple):
@@ -138,13 +144,14 @@ def judge_run(
 
 def _judged_rows(run: Run, benchmark: Benchmark, scores: pl.DataFrame, sample: int) -> pl.DataFrame:
     """The scores of the answers that a judge reads, with their texts: those without a reading, and a sample of sure
-    ones. What a person confirmed is not asked.
+    ones, that the rules read. What a person confirmed is not asked; no rule gives a reading the probability 1.
     """
     is_confirmed = pl.col("probability").fill_null(0.0) == 1.0
     by_rules = scores.filter(pl.col("metric") == ACCURACY)
     unread = by_rules.filter(pl.col("reading").is_in(["unparsed", "cut off"]) & ~is_confirmed)
     is_sure = pl.col("probability").fill_null(1.0) >= SURE  # the rules of other tools do not say how sure they are
-    sure = by_rules.filter((pl.col("reading") == "chosen") & is_sure)
+    is_by_rules = ~pl.col("rule").fill_null("").str.ends_with(f" {_JUDGE_RULE}")
+    sure = by_rules.filter((pl.col("reading") == "chosen") & is_sure & is_by_rules & ~is_confirmed)
     requests = sure.get_column(_KEY).unique(maintain_order=True)
     draws = [blake2b(request.encode(), digest_size=8).hexdigest() for request in requests]
     drawn = pl.DataFrame({_KEY: requests, "draw": draws}).sort("draw").head(sample).drop("draw")

@@ -453,6 +453,7 @@ class ChosenScoring(msgspec.Struct, frozen=True, kw_only=True):
     rescore_given: bool = False
     sure: float = 0.0
     forms: dict[str, FormDecision] = {}  # people's decisions on forms of replies
+    shared_by: dict[str, int] = {}  # by form of the file of decisions how many replies have it
 
 
 def chosen_scoring(run: Run) -> ChosenScoring:
@@ -466,14 +467,14 @@ def chosen_scoring(run: Run) -> ChosenScoring:
 def chosen_scorer(run: Run) -> Scorer:
     """Reads and scores the answers of a run as was chosen."""
     chosen = chosen_scoring(run)
-    forms = FormDecisions(chosen.forms)
+    forms = FormDecisions(chosen.forms, chosen.shared_by)
     return Scorer(chosen.rules, chosen.metric, rescore_given=chosen.rescore_given, sure=chosen.sure, forms=forms)
 
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
     """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
     named: dict[str, Any] = {} if bench is None else {"bench": as_stored(str(bench.absolute()))}
-    named |= {"sure": scorer.sure, "forms": dict(scorer.forms.decisions)}
+    named |= {"sure": scorer.sure, "forms": dict(scorer.forms.decisions), "shared_by": dict(scorer.forms.shared_by)}
     chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
     write_json(run.path / SCORES / _CHOSEN, chosen)
 

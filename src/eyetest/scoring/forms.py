@@ -4,9 +4,11 @@ Texts of options, option letters, numbers and quotations become ``[option]``, ``
 ``[quote]``. A form is a whole reply (``the answer is [mark]``), a beginning (``option [mark] is correct …``) or an
 end (``… the answer is [mark]``). Of the forms that a reply has, it is counted under the one that stands for most
 words: the replies that have the form, times the words of the form. Replies of one form are mostly read by one rule,
-so a person who looks at a few of them can confirm or refuse the readings of all.
+so a person who looks at a few of them can confirm or refuse the readings of all. A decision holds for the replies
+that are counted under its form, so the forms of the file without a decision keep theirs.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,36 +51,51 @@ class Ends(NamedTuple):
 
 
 class FormEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person decides of a form; the other fields only show what the decision is about."""
+    """What a person decides of a form. ``shared_by`` counts the replies that have the form, also those counted under
+    another one; it says which of its forms a reply is counted under. The other fields show what is decided.
+    """
 
     form: str
     decision: FormDecision | None = None
     replies: int = 0
+    shared_by: int = 0
     readings: dict[str, int] = {}
     probability: float | None = None
     example: str = ""
 
 
 class FormDecisions(NamedTuple):
-    """By form, whether the readings of its replies stand."""
+    """By form, whether the readings of its replies stand, and the forms that a file of decisions lists."""
 
     decisions: Mapping[str, FormDecision] = {}
+    shared_by: Mapping[str, int] = {}
+    """By form of the file, decided or not, how many replies have it; 0 for forms that a person added."""
 
     @property
     def fingerprint(self) -> str:
         """A short hash of the decisions; empty without any."""
         if not self.decisions:
             return ""
-        return blake2b(msgspec.json.encode(sorted(self.decisions.items())), digest_size=4).hexdigest()
+        entries = [sorted(self.decisions.items()), sorted(self.shared_by.items())]
+        return blake2b(msgspec.json.encode(entries), digest_size=4).hexdigest()
 
     def of(self, reply: Reply) -> FormDecision | None:
-        """The decision on the longest decided form of a reply; None where none of its forms is decided."""
+        """The decision on the form that a reply is counted under; None where it is not decided."""
         form = self.form_of(forms_of(read_ends(reply))) if self.decisions else None
-        return None if form is None else self.decisions[form]
+        return None if form is None else self.decisions.get(form)
 
     def form_of(self, forms: Sequence[str]) -> str | None:
-        """The decided form among those of a reply, which are ordered by length."""
-        return next((form for form in forms if form in self.decisions), None)
+        """The form that a reply is counted under, among the listed ones of its forms, which are ordered by length.
+
+        A form that a person added comes first, and of several of them the longest.
+        """
+        listed = [form for form in forms if form in self.decisions or form in self.shared_by]
+        return max(listed, key=self._weight, default=None)
+
+    def _weight(self, form: str) -> float:
+        """For how many words a form stands; infinitely many where it has no count."""
+        count = self.shared_by.get(form, 0)
+        return count * _size(form) if count else math.inf
 
 
 def read_decisions(path: Path) -> FormDecisions:
@@ -90,7 +107,9 @@ def read_decisions(path: Path) -> FormDecisions:
             continue
         if decisions.setdefault(entry.form, entry.decision) != entry.decision:
             raise InputError(f'{path}: the form "{entry.form}" is decided in two ways')
-    return FormDecisions(decisions)
+    if not decisions:
+        return FormDecisions()
+    return FormDecisions(decisions, {entry.form: entry.shared_by for entry in entries})
 
 
 def read_ends(reply: Reply) -> Ends:
@@ -117,22 +136,27 @@ def forms_of(ends: Ends) -> list[str]:
 
 
 def name_forms(replies: Sequence[Ends], decisions: FormDecisions) -> list[str]:
-    """The form under which each reply is counted: a decided one, else that which stands for most words; ``""`` where
+    """The form under which each reply is counted: a listed one, else that which stands for most words; ``""`` where
     fewer than `LEAST_REPLIES` replies share a form.
     """
-    counts: Counter[str] = Counter()
-    unlike = Counter(replies)
-    for ends, count in unlike.items():
-        for form in forms_of(ends):
-            counts[form] += count
-    names = {ends: _name(forms_of(ends), counts, decisions) for ends in unlike}
+    counts = count_forms(replies)
+    names = {ends: _name(forms_of(ends), counts, decisions) for ends in set(replies)}
     return [names[ends] for ends in replies]
 
 
+def count_forms(replies: Sequence[Ends]) -> Counter[str]:
+    """By form how many replies have it, whichever form they are counted under."""
+    counts: Counter[str] = Counter()
+    for ends, count in Counter(replies).items():
+        for form in forms_of(ends):
+            counts[form] += count
+    return counts
+
+
 def _name(forms: Sequence[str], counts: Mapping[str, int], decisions: FormDecisions) -> str:
-    decided = decisions.form_of(forms)
-    if decided is not None:
-        return decided
+    listed = decisions.form_of(forms)
+    if listed is not None:
+        return listed
     shared = [form for form in forms if counts[form] >= LEAST_REPLIES]
     return max(shared, key=lambda form: counts[form] * _size(form), default="")
 
@@ -151,7 +175,7 @@ def _words(text: str, reply: Reply) -> list[str]:
 
 def _without_options(text: str, options: Sequence[str]) -> str:
     """A text with one character in place of each text of an option; single characters are taken for marks."""
-    for option in sorted(set(options), key=len, reverse=True):
+    for option in sorted(set(options), key=lambda text: (-len(text), text)):
         if 2 <= len(option) <= _WINDOW:
             text = _replaced(text, option.strip(" ."))
     return text

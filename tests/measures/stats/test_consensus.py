@@ -246,3 +246,42 @@ def test_the_number_of_wrong_keys_is_estimated_also_where_items_differ_in_their_
         found = suspicion(choices, options, np.where(flipped, moved, truth))
         ratios.append(np.nansum(found.flawed) / flipped.sum())
     assert 0.9 < np.mean(ratios) < 1.1
+
+
+def _split_panel() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Twelve independent models, of which three answered each item, and the keys of the items."""
+    rng = np.random.default_rng(11)
+    keys = rng.integers(0, 4, 600)
+    is_right = rng.random((600, 12)) < 0.8
+    choices = np.where(is_right, keys[:, None], (keys[:, None] + rng.integers(1, 4, (600, 12))) % 4)
+    answered = np.argsort(rng.random((600, 12)), axis=1) < 3
+    return np.where(answered, choices, -1), keys
+
+
+def test_items_with_few_answers_have_no_odds_for_that_reason() -> None:
+    choices, keys = _split_panel()
+    weighed = suspicion(choices, np.full(600, 4), keys)
+    assert weighed.independent >= INDEPENDENT
+    assert np.isnan(weighed.flawed).all()
+    assert weighed.why_no_odds.startswith("no item was answered by 5 independent models; the most of an item are ")
+    assert 1 <= float(weighed.why_no_odds.rsplit(" ", 1)[1]) <= 3
+
+
+def test_where_nothing_was_read_the_reason_says_so() -> None:
+    weighed = suspicion(np.full((20, 8), -1), np.full(20, 4), np.zeros(20, int))
+    assert weighed.independent == 0
+    assert weighed.why_no_odds == "no choice of any model was read"
+
+
+def test_models_without_an_answer_change_nothing() -> None:
+    rng = np.random.default_rng(12)
+    keys = rng.integers(0, 4, 400)
+    is_right = rng.random((400, 8)) < np.linspace(0.6, 0.9, 8)
+    choices = np.where(is_right, keys[:, None], (keys[:, None] + rng.integers(1, 4, (400, 8))) % 4)
+    keys = np.where(rng.random(400) < 0.05, (keys + 1) % 4, keys)
+    options = np.full(400, 4)
+    silent = np.insert(choices, [0, 3, 8, 8, 8], -1, axis=1)
+    weighed, with_silent = suspicion(choices, options, keys), suspicion(silent, options, keys)
+    assert with_silent.independent == weighed.independent
+    assert (with_silent.low, with_silent.share, with_silent.high) == (weighed.low, weighed.share, weighed.high)
+    assert with_silent.flawed.tolist() == weighed.flawed.tolist()

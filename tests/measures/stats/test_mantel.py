@@ -53,3 +53,8 @@ def test_nothing_to_compare_is_no_deviation() -> None:
     clusters = np.repeat(np.arange(10), 2)
     assert deviate_of_pairs(np.ones((20, 2)), clusters, np.arange(20)) == 0
     assert deviate_of_pairs(np.random.default_rng(0).random((20, 2)), clusters, clusters) == 0
+
+
+def test_no_items_do_not_deviate() -> None:
+    nothing = np.zeros(0, int)
+    assert deviate_of_pairs(np.zeros((0, 3)), nothing, nothing) == 0

@@ -70,16 +70,22 @@ class Suspicion(NamedTuple):
     low: float  # lower end of the 95 % interval of the share; 0 where the panel does not identify it
     high: float  # NaN, and ``low`` too, below `INDEPENDENT` models
     recognition: float  # how surely moved keys are recognised (`share_interval`); NaN below `INDEPENDENT` models
+    most_answers: float  # effective number of independent models that answered one item, the largest of all items
 
     @property
     def why_no_odds(self) -> str:
         """Why no item has a probability; empty where items have one."""
         if not math.isnan(self.share):
             return ""
-        if math.isnan(self.recognition):
-            few = f"models count as {self.independent:.1f} independent ones by their agreement on wrong answers"
-            return f"{few}, below {INDEPENDENT:g}"
-        return "these models' answers do not identify the number of wrong golds"
+        if not math.isnan(self.recognition):
+            return "these models' answers do not identify the number of wrong golds"
+        if self.most_answers == 0:
+            return "no choice of any model was read"
+        if self.independent >= INDEPENDENT:
+            few = f"no item was answered by {INDEPENDENT:g} independent models"
+            return f"{few}; the most of an item are {self.most_answers:.1f}"
+        few = f"models count as {self.independent:.1f} independent ones by their agreement on wrong answers"
+        return f"{few}, below {INDEPENDENT:g}"
 
 
 class ReviewAdvice(NamedTuple):
@@ -129,13 +135,14 @@ def suspicion(
     shares_of_others = votes.shares
     shares_of_others[np.arange(len(votes.keys)), votes.keys] = -1.0
     rivals = shares_of_others.argmax(axis=1)
-    return Suspicion(ratios, rivals, flawed, float(weights.sum()), share, low, high, recognition)
+    most_answers = float(independent_answers[is_read].max(initial=0.0))
+    return Suspicion(ratios, rivals, flawed, float(weights.sum()), share, low, high, recognition, most_answers)
 
 
 def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: ArrayLike | None = None) -> Votes:
     """Return the votes as arrays of matching sizes, from parameters as of `suspicion`.
 
-    A choice beyond an item's options counts as unread.
+    A choice beyond an item's options counts as unread. Models without a choice are left out.
     """
     number, keys = np.asarray(options, np.int64), np.asarray(golds, np.int64)
     chosen = np.asarray(choices, np.int64)
@@ -145,7 +152,7 @@ def make_votes(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: 
     if kinds is not None:
         numbered = np.asarray(kinds, np.int64)[:, :most]
         of_kind[:, : numbered.shape[1]] = numbered
-    return Votes(chosen, number, keys, of_kind)
+    return Votes(chosen, number, keys, of_kind).of_answering_models
 
 
 def plan_review(votes: Votes, weighed: Suspicion, seed: int = 0) -> ReviewAdvice:

@@ -56,6 +56,12 @@ class Votes(NamedTuple):
         return Votes(self.chosen[items], self.number[items], self.keys[items], self.kinds[items])
 
     @property
+    def of_answering_models(self) -> "Votes":
+        """The votes without models of which no choice was read where there are several options."""
+        is_answering = (self.chosen[self.is_read] >= 0).any(axis=0)
+        return self._replace(chosen=self.chosen[:, is_answering])
+
+    @property
     def is_open(self) -> Bools:
         """Items × options: whether the item has this option."""
         return np.arange(self.kinds.shape[1]) < self.number[:, None]

@@ -18,8 +18,10 @@ def deviate_of_pairs(scores: Floats, clusters: Ints, counted: Ints) -> float:
     """How many standard deviations items of one cluster are alike beyond exchangeable ones.
 
     ``scores``: items × series, nan where missing. ``counted``: clusters whose pairs are left out. Returns 0 where no
-    pairs are left or scores do not vary.
+    items or pairs are left or scores do not vary.
     """
+    if not len(scores):
+        return 0.0
     cells = np.unique(clusters * (counted.max() + 1) + counted, return_inverse=True)[1]
     centred = np.nan_to_num(scores - column_means(scores))
     products = _products_within(centred, clusters) - _products_within(centred, cells)

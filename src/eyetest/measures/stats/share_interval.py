@@ -3,10 +3,11 @@
 The estimate of `wrong_share` extrapolates the scores of right keys by a line, so it can be wrong by
 more than its likelihood says. Three quantities say how much:
 
-- **Half panels.** The models are split at random into two halves, four times, and the share π is
-  estimated from each half. The standard deviation s of these estimates is the delete-half jackknife
-  standard error over models (Shao and Tu 1995). Their mean less the estimate from all models is the
-  trend t: where more models change the estimate, still more would change it further.
+- **Half panels.** The models that answered any item are split at random into two halves, four
+  times, and the share π is estimated from each half. The standard deviation s of these estimates
+  is the delete-half jackknife standard error over models (Shao and Tu 1995). Their mean less the
+  estimate from all models is the trend t: where more models change the estimate, still more would
+  change it further.
 - **The interval** has as its ends, with l and h those of the profile likelihood over several forms of
   the line (`wrong_share.interval_of_forms`), p the estimate, t⁺ and t⁻ the positive and the negative
   part of t,
@@ -78,7 +79,7 @@ def find_interval(votes: Votes, scores: KeyScores, share: float, bound: float) -
     in `wrong_share.estimate_share`.
     """
     rng = np.random.default_rng(0)
-    part = votes.only(_sample(len(votes.keys), rng))
+    part = votes.only(_sample(len(votes.keys), rng)).of_answering_models
     recognition = _recognition(part, rng)
     low, high = 0.0, 0.0
     if recognition >= RECOGNISED:

@@ -10,6 +10,7 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
 from eyetest.records import Asked, Item, Score, columns
 from eyetest.runs import read_responses
 from eyetest.scoring import RULE_SETS
@@ -360,3 +361,10 @@ def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark) -> None:
     reported = call("score", "--options", "cat,dog", "--text", text).fine()
     assert reported.startswith("eyetest: chosen B. dog")
     assert len(reported) < 20_000
+
+
+def test_a_question_is_refused_where_no_rule_set_uses_it() -> None:
+    with pytest.raises(InputError, match="do not use the question"):
+        et.score(text="It is B", options=["cat", "dog"], rules="vlmevalkit", question="Which animal is it?")
+    both = et.score(text="They are not.", options=["yes", "no"], rules="all", question="Are both cars red?")
+    assert both.data["eyetest"].index == 1

@@ -152,6 +152,8 @@ def _read_one(text: str, options: str | Sequence[str], rules: str, question: str
     if not 2 <= len(offered) <= MAX_CHOICES:
         raise InputError(f"{heading('options')}: found {len(offered)}, expected from 2 to {MAX_CHOICES}")
     names = RULE_SETS if rules == "all" else [rules]
+    if question and "eyetest" not in names:
+        raise InputError(f"{heading('question')}: the rules {rules} do not use the question; leave it out")
     return _readings(text, offered, {name: read_choice(text, offered, name, question=question) for name in names})
 
 
